@@ -61,6 +61,7 @@ impl Python {
             \u{20}def do_GET(self):\n\
             \u{20} self.send_response(200); self.send_header('Content-Type', 'application/json')\n\
             \u{20} self.send_header('Content-Length', '8'); self.end_headers(); self.wfile.write(b'{\"a\": 1}')\n\
+            \u{20}do_HEAD = do_GET\n\
             \u{20}def log_message(self, *a): pass\n\
             s = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)\n\
             print(s.server_address[1], flush=True); s.serve_forever()\n";
@@ -129,4 +130,16 @@ async fn kept_connections_do_not_wait_for_a_second_piece() {
 async fn kept_connections_to_pythons_server_do_not_wait() {
     let python = Python::start();
     all("http.server", &python.1, false).await;
+}
+
+#[tokio::test]
+async fn kept_connections_are_not_used_while_a_body_may_follow_a_head() {
+    // It answers HEAD with a body, a common mistake. Its system sends the body once the head is acknowledged.
+    let python = Python::start();
+    let desk = desk(&python.1, true).await;
+    for round in 0..20 {
+        assert_eq!(desk.call(Ask::head("/data.json")).await.status, 200);
+        let next = desk.call(Ask::get("/data.json")).await;
+        assert_eq!((next.status, next.text().as_str()), (200, "{\"a\": 1}"), "round {round}");
+    }
 }

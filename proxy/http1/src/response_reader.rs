@@ -27,11 +27,12 @@ pub struct ResponseReader {
     buf: BytesMut,
     rest: Rest,
     keeps: bool,
+    is_bodiless: bool,
 }
 
 impl Default for ResponseReader {
     fn default() -> Self {
-        Self { buf: BytesMut::new(), rest: Rest::Length(0), keeps: false }
+        Self { buf: BytesMut::new(), rest: Rest::Length(0), keeps: false, is_bodiless: false }
     }
 }
 
@@ -66,6 +67,7 @@ impl ResponseReader {
     pub fn expect(&mut self, method: &Method, head: &ResponseHead) -> Result<Framing, Malformed> {
         let framing = framing::of(method, head.status, head.version, head)?;
         self.keeps = framing.keeps;
+        self.is_bodiless = framing.body == Body::Absent;
         self.rest = match framing.body {
             Body::Absent => Rest::Length(0),
             Body::Length(length) => Rest::Length(length),
@@ -73,6 +75,11 @@ impl ResponseReader {
             Body::UntilClose => Rest::UntilClose,
         };
         Ok(framing)
+    }
+
+    /// Whether the response has no body by its status or by the request's method. Some sites send one all the same.
+    pub fn is_bodiless(&self) -> bool {
+        self.is_bodiless
     }
 
     /// Whether the body has been read to its end.

@@ -94,8 +94,16 @@ impl Exchange {
     }
 
     /// The connection, if the site keeps it and nothing is left on it.
-    pub fn kept(self) -> Option<PooledConn> {
-        self.reader.is_reusable().then_some(self.plain)
+    pub fn kept(mut self) -> Option<PooledConn> {
+        if !self.reader.is_reusable() {
+            return None;
+        }
+        self.plain.rests = self.reader.is_bodiless();
+        if self.plain.rests {
+            // The site's system may hold a body back until the head is acknowledged.
+            self.plain.transport.acknowledge();
+        }
+        Some(self.plain)
     }
 
     /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.

@@ -18,6 +18,9 @@ const MOST: usize = 128;
 /// So long after it was used last a connection is taken without asking the system whether the site has closed it.
 const FRESH: Duration = Duration::from_millis(20);
 
+/// How long a connection rests where a body may come that the response does not have. What comes is found then.
+const REST: Duration = Duration::from_millis(50);
+
 /// An HTTP/1.1 connection to a site.
 #[derive(Debug)]
 pub struct PooledConn {
@@ -28,6 +31,9 @@ pub struct PooledConn {
     /// When it was taken for a request, or an answer began on it.
     pub(super) used: Instant,
     reused: bool,
+    /// Its last response had no body by its status or method. A site may send one all the same, and it would be taken for
+    /// the next response; so the connection rests for [`REST`] first.
+    pub(super) rests: bool,
 }
 
 /// The connections of one upstream.
@@ -36,7 +42,7 @@ pub(super) struct IdlePool(Mutex<Vec<PooledConn>>);
 
 impl PooledConn {
     pub(super) fn new(transport: Transport, address: SocketAddr) -> Self {
-        Self { transport, alarm: Alarm::default(), address, used: Instant::now(), reused: false }
+        Self { transport, alarm: Alarm::default(), address, used: Instant::now(), reused: false, rests: false }
     }
 
     /// Whether another request was answered on it before.
@@ -51,13 +57,14 @@ impl IdlePool {
         loop {
             let mut plain = {
                 let mut kept = self.0.lock();
-                let last = kept.iter().rposition(|plain| plain.address == address)?;
+                let is_ready = |plain: &PooledConn| !plain.rests || now.saturating_duration_since(plain.used) >= REST;
+                let last = kept.iter().rposition(|plain| plain.address == address && is_ready(plain))?;
                 kept.remove(last)
             };
             let fresh = now.saturating_duration_since(plain.used) < FRESH;
             let silent = if fresh { plain.transport.is_silent() } else { plain.transport.is_certainly_silent() };
             if silent {
-                (plain.reused, plain.used) = (true, now);
+                (plain.reused, plain.used, plain.rests) = (true, now, false);
                 return Some(plain);
             }
         }

@@ -9,8 +9,7 @@
 //! - A page of a book (`rel=next` or `rel=prev` in its head) leads to the `.html` pages beside and below it, also where a
 //!   program made it: some servers of files do not say when a file changed.
 //! - A listing of a folder's files leads to the documents and folders in it.
-//! - Every other page leads to `.html` pages beside and below it if no word of their names is one of an act, and else
-//!   nowhere. What the site lists is read all the same: sitemaps, feeds, llms.txt.
+//! - Every other page leads nowhere. What the site lists is read all the same: sitemaps, feeds, llms.txt.
 
 mod shape;
 
@@ -44,7 +43,7 @@ pub(super) struct Evidence<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Speaks {
     Nothing,
-    /// Nothing but its own ending: no word of its name may be one of an act.
+    /// Its own ending, in a book: no word of its name may be one of an act.
     Written,
     /// Its shape: it must not be called like an act, nor like what could be one.
     Shape,
@@ -73,9 +72,8 @@ impl Evidence<'_> {
             (_, Some(query)) if turns_pages(query) && self.is_document() && self.is_next(link, path) => Speaks::Place,
             (Served::File { in_parts }, None) => self.link_of_file(path, in_parts, is_relative),
             (Served::Made, None) if self.is_markdown && is_written(path) => Speaks::Shape,
-            (Served::Made, None) if self.is_in_book() && is_written(path) && self.is_near(path) => Speaks::Place,
+            (Served::Made, None) if self.is_in_book() && is_written(path) && self.is_near(path) => Speaks::Written,
             (Served::Made, _) if self.has_shape_of_own(link) => Speaks::Shape,
-            (Served::Made, None) if is_written(path) && self.is_near(path) => Speaks::Written,
             _ => Speaks::Nothing,
         }
     }

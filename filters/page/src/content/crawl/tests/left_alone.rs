@@ -31,8 +31,8 @@ fn a_process_manager_is_left_running() {
     });
     let tail = "/tail.html?processname=mailer";
     for (content, queries, count) in [
-        ("follow = []", &[][..], 6),
-        ("follow = []\nfollow_queries = true", &[], 6),
+        ("follow = []", &[][..], 7),
+        ("follow = []\nfollow_queries = true", &[], 7),
         ("follow = ['/*']", &[], 6),
         ("follow = ['/*']\nfollow_queries = true", &[tail], 5),
     ] {
