@@ -126,7 +126,7 @@ impl ProxyHttp for Front {
         session.set_read_timeout(Some(idle));
         session.set_write_timeout(Some(idle));
         // The library would keep a connection for ever unless told each time; a client's `close` stays a close.
-        // Whoever is told before the drain begins sends nothing into a connection that is just being closed.
+        // A client that learns it before the drain begins sends nothing into a closing connection.
         let leaving = self.draining.load(Ordering::Relaxed);
         ctx.keepalive = session.get_keepalive().filter(|_| !leaving).map(|_| idle.as_secs().max(1));
         session.set_keepalive(ctx.keepalive);

@@ -126,7 +126,7 @@ impl Origin {
 
 /// The proven identity of a request, else its address, in the form that contracts use.
 pub(super) fn holder(calling: &Calling<'_>) -> String {
-    hex(&calling.incoming.caller.whoever().bytes())
+    hex(&calling.incoming.caller.counted_as().bytes())
 }
 
 /// The definition of an endpoint without the inputs that have fixed values.

@@ -268,7 +268,7 @@ impl Read<'_> {
     }
 }
 
-/// A Genesis for tests of whoever reads one.
+/// A Genesis for the tests of its readers.
 #[cfg(any(test, feature = "testing"))]
 pub mod testing {
     /// That of the agent of the vectors.

@@ -187,7 +187,7 @@ fn name(agent: &str, session: &str) -> String {
 }
 
 fn key(calling: &Calling<'_>) -> String {
-    format!("u:{}", hex(&calling.incoming.caller.whoever().bytes()))
+    format!("u:{}", hex(&calling.incoming.caller.counted_as().bytes()))
 }
 
 /// Whether a text is a UTC timestamp to the second, in the one form that sorts as text.

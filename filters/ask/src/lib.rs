@@ -75,7 +75,7 @@ pub struct Library {
     index: Index,
     number: u64,
     coverage: Coverage,
-    /// As they were read; shared with whoever read them.
+    /// As the crawler read them, shared with it.
     shelf: Vec<Arc<Page>>,
 }
 

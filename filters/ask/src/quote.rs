@@ -53,7 +53,7 @@ impl Quote {
 struct Purse {
     /// On what is quoted.
     text: usize,
-    /// On what is told beside it.
+    /// For what stands beside it.
     beside: usize,
 }
 

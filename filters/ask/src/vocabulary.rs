@@ -42,7 +42,7 @@ pub(super) struct Vocabulary {
     pub(super) bytes: usize,
 }
 
-/// How a language forms its words. Stemming takes it exclusively, so that whoever reads a question has a copy.
+/// How a language forms its words. Stemming takes it exclusively, so each question gets a copy.
 #[derive(Clone)]
 pub(super) struct Speaker {
     stemmer: TextAnalyzer,

@@ -129,13 +129,13 @@ impl Callers {
         }
     }
 
-    /// What an unsigned or badly signed caller is told of how to sign; `None` where nobody's signature is known.
+    /// How to sign, for a caller without a valid signature; `None` if no signature is accepted.
     pub fn signature_challenge(&self) -> Option<&'static str> {
         (!self.agents.is_empty()).then_some(signature::CHALLENGE)
     }
 
     /// Finds out who is asking, or why they are nobody in particular. The nonces, each another and as many as one take may
-    /// have, are to be used up by whoever goes on with this caller.
+    /// have, have to be used up before the caller is served.
     pub fn identify(&self, request: &Head<'_>, on_page: bool) -> (Caller, Result<Vec<Once>, Rejected>) {
         let mut caller = Caller::at(request.address);
         let proven = self.prove(&mut caller, request, on_page);

@@ -167,8 +167,8 @@ impl Caller {
         }
     }
 
-    /// Whom something is kept to a share for: what is proven, else the address alone, whatever is claimed.
-    pub fn whoever(&self) -> Subject {
+    /// The subject that shares are counted for: the proven one, else the address. A claimed name does not count.
+    pub fn counted_as(&self) -> Subject {
         self.subject.unwrap_or_else(|| Subject::address(self.address))
     }
 

@@ -29,7 +29,7 @@ impl Outside for Only<'_> {
     }
 }
 
-/// Keys of parts that stand above whoever tests with them, whatever they hold.
+/// Keys of parts above this crate, with any values.
 static OTHERS: Extension = Extension {
     keys: &[
         (Place::Top, key("agtp", Kind::Any).private()),

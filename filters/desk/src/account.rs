@@ -32,7 +32,7 @@ pub struct Account {
     pub unanswered: bool,
     /// What was found in what leaves; not what was found when it was first told.
     pub flags: Flags,
-    /// The same, as whoever called hears of it, also of what is told again.
+    /// The same as the caller gets it, also for a replay.
     pub flagged: Vec<String>,
     pub(super) confirmed: bool,
     /// The harness's decision; empty where no harness was asked.

@@ -40,7 +40,7 @@ pub async fn count(desk: &Desk<'_>, counted: Counted, caller: &Caller) -> Result
     Err((refusal, standing))
 }
 
-/// Counts a message whose body could not be had: it was too long, malformed or late. Nobody knows what it would have been,
+/// Counts a message whose body could not be had: it was too long, malformed or late. Its method is unknown,
 /// so it counts as the least.
 ///
 /// # Errors

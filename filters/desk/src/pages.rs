@@ -34,7 +34,7 @@ impl Default for Talk<'_> {
     }
 }
 
-/// Tokens of an answer, with what is told beside it, where no bound was set.
+/// Tokens of an answer and what stands beside it, if the caller sets no limit.
 const USUAL: u64 = 2_000;
 /// Pages of a list.
 const MOST_LISTED: usize = 10;

@@ -118,6 +118,6 @@ mod tests {
         assert_eq!(found, [None, Some(true)]);
         let ended = short.replace("|verified", "verified");
         assert!(claims(&ended).is_empty(), "a line without a bar ends the table");
-        assert!(claims("| verified | 2020-01-01 |\n").is_empty(), "without a header nobody knows");
+        assert!(claims("| verified | 2020-01-01 |\n").is_empty(), "the columns are unknown without a header");
     }
 }

@@ -27,7 +27,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// What is told of a policy; `None` where it cannot be written in a header.
+    /// The value of the header for a policy; `None` where it cannot be written in a header.
     pub fn new(policy: SignalPolicy) -> Option<Signals> {
         let word = |allowed: bool| if allowed { "yes" } else { "no" };
         let letter = |allowed: bool| if allowed { 'y' } else { 'n' };

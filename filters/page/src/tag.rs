@@ -1,6 +1,6 @@
 //! One tag, from its `<` to its `>`, exactly as an HTML tokenizer reads it.
 //!
-//! A `>` inside a quoted value does not end a tag, a `"` inside an unquoted one does not begin a string: whoever looks
+//! A `>` inside a quoted value does not end a tag, a `"` inside an unquoted one does not begin a string: a search
 //! for tags with a plain search finds them where there are none. [`Tag::plain`] finds the end of nearly every tag with
 //! a few searches and knows when it cannot; [`Walk`] finds all of them, can stop at any byte and go on when more came,
 //! and tells the attributes of the few tags whose attributes matter.

@@ -276,7 +276,7 @@ fn without_counts_the_desk_is_closed_and_the_page_is_open() {
 }
 
 #[test]
-fn whoever_is_nobody_is_not_served_where_that_was_declared() {
+fn anonymous_callers_are_not_served_where_that_was_declared() {
     run(async {
         let (snapshot, home) = (snapshot(&format!("[policies]\nanonymous_access = false\n{KEYS}")), Home::new());
         let nobody = ask(&snapshot, &home, CONVERSE, HERE, &[]).await;

@@ -1,4 +1,4 @@
-//! What the site is told of where a request came from: `X-Forwarded-*`, `X-Real-IP`, `Forwarded` and `Via`.
+//! The headers that tell the site where a request came from: `X-Forwarded-*`, `X-Real-IP`, `Forwarded` and `Via`.
 //!
 //! Whom to believe is decided elsewhere; this writes down what was decided.
 
@@ -25,7 +25,7 @@ const fn fixed(name: &'static str, cased: &'static str) -> FixedName {
 /// Where a request came from.
 #[derive(Debug)]
 pub struct Origin<'a> {
-    /// Whoever is connected to us.
+    /// The peer of the connection.
     pub peer: IpAddr,
     /// The same as a value.
     pub peer_text: &'a HeaderValue,

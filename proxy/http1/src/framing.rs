@@ -28,7 +28,7 @@ pub fn announced(headers: &HeaderMap) -> Option<u64> {
     digits(headers.get(header::CONTENT_LENGTH)?.as_bytes())
 }
 
-/// Whether a response of that status has no body, whoever asks (RFC 9110 §6.4.1).
+/// Whether a response of that status has no body, whatever the method (RFC 9110 §6.4.1).
 pub fn is_bodiless(status: StatusCode) -> bool {
     matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }

@@ -84,7 +84,7 @@ pub fn check_interim(
     Err(Malformed::Rule(why))
 }
 
-/// Whether a 101 switches to a protocol that was asked for (RFC 9110 §7.8). One that names none is left to whoever asked.
+/// Whether a 101 switches to a protocol that was asked for (RFC 9110 §7.8). A 101 that names none passes: the client decides.
 fn switches_as_asked(asked: &HeaderMap, answered: &HeaderMap) -> bool {
     let protocols = |headers: &HeaderMap| -> Vec<Vec<u8>> {
         let members = headers.get_all(header::UPGRADE).iter().flat_map(|value| value.as_bytes().split(|b| *b == b','));

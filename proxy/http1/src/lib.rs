@@ -10,7 +10,7 @@
 //! | [`response_writer`] | a response to a client over HTTP/1.1 |
 //! | [`chunk_decoder`], [`chunk_scan`] | chunked bodies: decoded, and looked at before somebody else decodes them |
 //! | [`hop`] | what belongs to one hop only: hop-by-hop fields, connection options, interim responses |
-//! | [`forwarding`] | what the site is told of where a request came from |
+//! | [`forwarding`] | headers that tell the site where a request came from |
 //! | [`field`] | names and values of header fields |
 //!
 //! It knows no socket, no proxy library and nothing else of Frontdesk, so that it can be tested and fuzzed by itself. What

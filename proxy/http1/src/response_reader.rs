@@ -1,7 +1,7 @@
 //! Reads a whole response as its bytes come: its head, how its body is framed, its body, and whether the connection can
 //! carry another request after it.
 //!
-//! Whoever has the connection puts bytes into [`ResponseReader::buffer`] and asks again.
+//! The owner of the connection puts bytes into [`ResponseReader::buffer`] and asks again.
 
 use bytes::{Bytes, BytesMut};
 use http::Method;

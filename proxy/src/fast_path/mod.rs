@@ -2,7 +2,7 @@
 //! request may be.
 //!
 //! It stands before the library and takes a request only while nothing about it is out of the ordinary; the rest the
-//! library reads from the first byte, as if nobody had looked. What becomes of a request, what the site is told of it and
+//! library reads from the first byte, as if the fast path had not read them. What becomes of a request, which headers go up and
 //! what is made of a page is the same code either way. Only the bytes move differently: in one task, without channels,
 //! and what came in one read leaves in one write.
 

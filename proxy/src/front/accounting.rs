@@ -1,4 +1,4 @@
-//! after: what the operator is told of a request once it is over.
+//! Counts a finished request and writes its access line.
 
 use std::time::{Duration, Instant};
 

@@ -83,7 +83,7 @@ impl Drop for Taken {
 pub(super) struct TaskContext<'a> {
     pub(super) front: &'a Front,
     pub(super) running: &'a Arc<Running>,
-    /// What the site is told of where the request came from.
+    /// The forwarding headers of the request.
     pub(super) told: &'a (dyn Fn() -> pingora::Result<Told> + Send + Sync),
     /// What they are made for, while traces are made.
     pub(super) trace: Option<&'a Place>,
@@ -108,7 +108,7 @@ impl Background for TaskContext<'_> {
         let (front, running) = (self.front.clone(), self.running.clone());
         let span = self.trace.map(Place::desk);
         tokio::spawn(carry_out(front, running, (told, span), errand, finish, said, place));
-        // It only ends unheard if it panicked: nobody knows what became of it, and the ticket says so in time.
+        // It only ends unheard if it panicked: its outcome is unknown, and the ticket says so in time.
         Ok(heard.await.unwrap_or(None))
     }
 }
@@ -153,7 +153,7 @@ async fn carry_out(
     }
     let waiting = said.lock().take();
     let alone = match waiting {
-        // Whoever waited has left all the same: it ends like any other.
+        // The waiting client has left, so the task ends like any other.
         Some(said) => said.send(Some(carried)).err().flatten(),
         None => Some(carried),
     };

@@ -91,7 +91,7 @@ pub struct Ctx {
     pub engine: Engine,
 }
 
-/// What is known of a request once it is over, by whoever carried it.
+/// The facts about a finished request, from either engine.
 pub struct Over<'a> {
     pub request: &'a RequestHeader,
     /// Of the answer; 0: there was none.

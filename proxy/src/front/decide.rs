@@ -1,4 +1,4 @@
-//! decide: what becomes of a request, whoever carries it; and what those are told who are refused.
+//! Decides what becomes of a request, for both engines, and writes refusals.
 
 use std::{
     net::{IpAddr, Ipv4Addr},

@@ -1,4 +1,4 @@
-//! Where a request came from, whatever it came over, and what the site is told of it.
+//! Where a request came from, over any protocol, and the headers that tell the site.
 
 use std::net::IpAddr;
 
@@ -44,7 +44,7 @@ pub struct ForwardingContext<'a> {
 }
 
 impl ForwardingContext<'_> {
-    /// What the site is told of a call, as it is of every request that passes; and nothing of what was sent.
+    /// The forwarding headers of a call, as for every request that passes, without any header of the client.
     pub fn told(&self, running: &Running, request_id: (&'static FixedName, HeaderValue)) -> Result<Told> {
         let nothing = HeaderMap::new();
         let before = if self.proxied { self.headers } else { &nothing };
@@ -66,7 +66,7 @@ impl ForwardingContext<'_> {
         Ok(Told { host: self.host.clone(), lines })
     }
 
-    /// What the site is told of where a request with these headers came from.
+    /// The forwarding headers for a request with these headers.
     pub fn says(&self, sent: &HeaderMap, running: &Running) -> Result<ForwardedHeaders> {
         let Self { connection, client, .. } = self;
         let settings = &running.snapshot.settings;
@@ -89,7 +89,7 @@ impl ForwardingContext<'_> {
     }
 }
 
-/// What the site is told of where a request came from.
+/// The forwarding headers of a request.
 pub struct ForwardedHeaders {
     /// It came from a proxy that may say such things itself.
     trusted: bool,

@@ -202,5 +202,5 @@ fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
     request.insert_header(header::HOST, authority.clone())
 }
 
-/// Bytes of a header that are repeated to whoever sent it.
+/// The most bytes of a header that an error repeats to its sender.
 const REPEATED: usize = 64;

@@ -23,7 +23,7 @@ impl InflightLimit {
     /// Lets a call in, unless nobody may come in any more.
     pub fn enter(&self) -> Option<Inside<'_>> {
         self.inside.fetch_add(1, Ordering::SeqCst);
-        // Counted first: whoever closes it sees this call, or this call sees that it is closed.
+        // Counted first: the closing task sees this call, or this call sees that it is closed.
         let inside = Inside(self);
         (!self.closed.load(Ordering::SeqCst)).then_some(inside)
     }
@@ -45,7 +45,7 @@ impl InflightLimit {
         self.closed.store(false, Ordering::SeqCst);
     }
 
-    /// What whoever is not let in is told.
+    /// The refusal for a call that is not let in.
     pub fn refusal() -> Refusal {
         let detail = "Frontdesk is being replaced by its successor, and takes this call in a moment. Send it again.";
         Refusal { reason: "handing_over", retry_after: Some(1), ..Refusal::from(Fault::Unavailable).saying(detail) }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_waits_for_whoever_is_inside() {
+    async fn it_waits_for_the_calls_inside() {
         let entry = Arc::new(InflightLimit::default());
         let inside = entry.enter();
         assert!(inside.is_some());

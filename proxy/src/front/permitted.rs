@@ -1,6 +1,6 @@
 //! A call in the background that a person has to allow: it waits here, and is carried out once when they have.
 //!
-//! It waits in memory. If this process ends first, or the configuration is another by then, whoever asked is told that it is allowed
+//! It waits in memory. If this process ends first, or the configuration is another by then, the caller learns that it is allowed
 //! and has to be asked for again.
 
 use std::{sync::Arc, time::Duration};

@@ -58,7 +58,7 @@ impl Front {
         answer::send_plain(session, reply, &running).await
     }
 
-    /// Counts a refusal, and gives it as whoever refuses has it leave.
+    /// Counts a refusal, and returns it in the form of the dialect that refuses.
     pub(crate) async fn finished(
         &self,
         head: &RequestHeader,

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_needs_a_lost_connection_waits_for_the_next_one_but_not_for_ever() {
+    async fn a_command_without_a_connection_waits_for_the_next_one_but_not_for_ever() {
         let wait = Duration::from_millis(200);
         let breaker = std::sync::Arc::new(Breaker::closed("the store".into(), 0));
         // Connections lost now and then are renewed each time, and no request is refused.

@@ -60,7 +60,7 @@ mod tests {
         }
         release(Bytes::from_static(b"x"));
         assert!(SPARE.take().is_none());
-        // Nor what is too small for whoever wants more.
+        // Nor a buffer that is too small.
         let mut room = acquire(READ);
         room.extend_from_slice(b"x");
         release(room.freeze());

@@ -106,7 +106,7 @@ impl Exchange {
         Some(self.plain)
     }
 
-    /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
+    /// A buffer is held only while it is filled: a request that waits for a slow site holds only the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
         let Self { plain: PooledConn { transport, alarm, .. }, patience, since, reader, heard, acknowledges } = self;
         let buf = reader.buffer();

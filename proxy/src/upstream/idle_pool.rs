@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct PooledConn {
     pub(super) transport: Transport,
-    /// For whoever waits for the site.
+    /// Wakes the request that waits for the site.
     pub(super) alarm: Alarm,
     address: SocketAddr,
     /// When it was taken for a request, or an answer began on it.

@@ -68,7 +68,7 @@ impl TlsClient {
         };
         config.alpn_protocols = vec![HTTP1.to_vec()];
         if settings.ca.is_some() || settings.client_cert.is_some() {
-            // As the library does it: whoever names certificates has them looked at for each connection.
+            // As the library does it: certificates that the operator names are checked for each connection.
             config.resumption = Resumption::disabled();
         }
         let connector = TlsConnector::from(Arc::new(config));

@@ -7,7 +7,7 @@ use crate::genesis::{Hosted, testing::GENESIS};
 use frontdesk_caller::signing::testing;
 use frontdesk_config::{Settings, testing::Nowhere};
 
-/// Whoever calls in the worked example.
+/// The caller in the worked example.
 pub const CALLER: &str = "61de55ba3388aec4fdf6ecfc6eef846fb0f1b13e28cc8381270c27ffa313aee5";
 /// What a site is configured with, with more in `[agtp]`.
 pub fn settings(agtp: &str) -> Settings {

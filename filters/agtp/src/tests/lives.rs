@@ -64,7 +64,7 @@ fn a_session_is_resumed_by_a_moment_in_one_spelling() {
 }
 
 #[test]
-fn the_words_of_an_approval_reach_whoever_asked() {
+fn the_words_of_an_approval_reach_the_caller() {
     let stall = Stall::open();
     let asked = json!({ "task_id": "t", "reason": "ethical_flag", "context": "x" });
     let escalated = stall.tell(&ask("ESCALATE", "/").body(asked)).is(202);

@@ -199,7 +199,7 @@ impl Policies {
         self.guesses.is_new(Subject::address(caller.address), presented)
     }
 
-    /// Where an address stands with credentials that are not valid, if it presented too many. Whoever guesses is to learn
+    /// Where an address stands with credentials that are not valid, if it presented too many. A caller that guesses must learn
     /// nothing then: a key that is right is refused like the others.
     pub async fn guessing(&self, counters: &dyn Counters, caller: &Caller, now: u64) -> Option<(Held<'_>, Taken)> {
         if !self.guesses.may_have_failed(Subject::address(caller.address), now) {

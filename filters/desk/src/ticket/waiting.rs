@@ -100,8 +100,8 @@ impl Share<'_> {
 
 /// The share that a caller's entries count against. A claimed agent name gives no share of its own.
 pub(super) fn share(caller: &Caller) -> String {
-    let whoever = hex(&caller.whoever().bytes());
-    if caller.subject.is_some() { whoever } else { format!("{STRANGER}{whoever}") }
+    let subject = hex(&caller.counted_as().bytes());
+    if caller.subject.is_some() { subject } else { format!("{STRANGER}{subject}") }
 }
 
 /// The id in an entry; an entry is an id and the share of its caller.

@@ -48,7 +48,7 @@ pub struct Listed {
     pub(crate) needs_auth: bool,
     /// It changes something.
     pub is_action: bool,
-    /// It is an operator's own concierge, which is told of the conversation.
+    /// It is an operator's own concierge, which receives the conversation.
     pub is_concierge: bool,
 }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_always_refused_without_a_credential_is_told_so_before() {
+    fn a_capability_that_always_needs_a_credential_says_so_before() {
         let auth = "[policies]\nautomated_monitoring = 'requires_auth'";
         for (before, lines, needed) in [
             ("", "type = 'query'", false),

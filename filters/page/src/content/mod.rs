@@ -1,6 +1,6 @@
 //! What a page says, without what surrounds it: the site's own words as Markdown, and where its links lead.
 //!
-//! Used by whoever asks for a page as Markdown, and by whoever reads the site to answer from it. What is read here was
+//! Used for pages as Markdown, and by the crawler for answers. What is read here was
 //! written by others: every bound holds before the work it bounds.
 
 mod article;

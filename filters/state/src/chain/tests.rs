@@ -86,7 +86,7 @@ fn a_head_is_announced_once_it_is_stored() {
     let first = add(&chains, &shelf, "agent", 1);
     assert_eq!(run(chains.head(&shelf, "agent")), Ok(None));
     let found = run(chains.find(&shelf, &first.id)).unwrap();
-    assert_eq!(found.as_deref().map(str::as_bytes), Some(&first.record[..]), "whoever has its id may see it at once");
+    assert_eq!(found.as_deref().map(str::as_bytes), Some(&first.record[..]), "a holder of its id may see it at once");
     assert_eq!(store(&chains, &shelf), Ok(1));
     assert_eq!(run(chains.head(&shelf, "agent")), Ok(Some(first.id.clone())));
     let second = add(&chains, &shelf, "agent", 2);
@@ -120,7 +120,7 @@ fn a_process_goes_on_from_what_was_stored_last() {
 fn nothing_is_begun_that_cannot_be_recorded() {
     let (chains, shelf) = (Chains::default(), Shelf::default());
     *shelf.state.lock() = Shelving::Away;
-    assert_eq!(run(chains.room(&shelf, "agent")).unwrap_err(), NotKept::Away, "nobody knows where it goes on");
+    assert_eq!(run(chains.room(&shelf, "agent")).unwrap_err(), NotKept::Away, "the end of the chain is unknown");
     *shelf.state.lock() = Shelving::Well;
     let mut rooms = vec![run(chains.room(&shelf, "agent")).unwrap()];
     for state in [Shelving::Away, Shelving::Full] {
@@ -205,7 +205,7 @@ fn what_was_stored_by_those_before_is_looked_after_too() {
 }
 
 #[test]
-fn whoever_stores_is_told_when_there_is_something_to_store() {
+fn the_storing_task_wakes_when_there_is_something_to_store() {
     let (chains, shelf) = (Chains::default(), Shelf::default());
     let told = Arc::new(AtomicUsize::new(0));
     let count = told.clone();

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_the_least_left_is_remembered() {
+    fn the_caller_with_the_least_left_is_remembered() {
         let mut table = Table::default();
         let close = |who: u64, used: u64, until: u64| Close {
             policy: "anonymous",

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_finds_whoever_asked() {
+    async fn an_answer_finds_its_question() {
         let waiting = Arc::<Waiting>::default();
         let (mut a, mut b) = (waiting.expect("a").unwrap(), waiting.expect("b").unwrap());
         for nobodys in [

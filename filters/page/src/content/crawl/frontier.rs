@@ -77,7 +77,7 @@ impl Frontier {
         }
     }
 
-    /// Takes note of an address. What comes back is its one copy, for whoever keeps it; `None` where there is no room
+    /// Takes note of an address. Returns its one shared copy; `None` where there is no room
     /// for it, or it is too far from anywhere.
     pub fn offer(&mut self, target: &str, lane: Lane, depth: u16) -> Option<Arc<str>> {
         self.guesses.remove(target);

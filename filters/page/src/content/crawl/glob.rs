@@ -1,7 +1,7 @@
 //! Patterns of paths, as robots.txt has them: `*` is anything, a `$` at the end is the end.
 //!
 //! Each literal part is looked for once, from the left, so that a pattern costs no more than its own length and the
-//! path's, whoever wrote it.
+//! path's, in any spelling.
 
 use memchr::memmem;
 

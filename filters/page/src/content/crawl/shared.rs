@@ -1,6 +1,6 @@
 //! The books as other replicas, and the next start, can have them: in pieces that a store takes, and within a bound.
 //!
-//! A page is a line of JSON; lines are compressed together. Whoever reads them takes only what it can make sense of.
+//! A page is a line of JSON; lines are compressed together. A reader skips what it does not understand.
 
 use std::{
     io::{Read, Write},

@@ -106,7 +106,7 @@ fn a_window_begun_between_two_milliseconds_lasts_its_whole_length() {
     let slab = Slab::new(10);
     let start = SECOND + 300 * NANO;
     let taken = slab.take(&[fixed(1, 1)], Amount::ONE, start);
-    assert_eq!(taken.levels[0].resets_in, SECOND, "and no longer one is told of");
+    assert_eq!(taken.levels[0].resets_in, SECOND, "the shorter window is reported");
     assert_eq!(slab.take(&[fixed(1, 1)], Amount::ONE, start + SECOND - NANO).granted, None);
     assert_eq!(slab.take(&[fixed(1, 1)], Amount::ONE, start + SECOND + SECOND / 1000).granted, Some(1));
 }

@@ -136,7 +136,7 @@ fn a_huge_contract_is_told_of_briefly() {
 }
 
 #[test]
-fn whoever_does_not_answer_is_not_asked_for_long() {
+fn a_site_that_does_not_answer_is_not_asked_for_long() {
     let mut inspection = Inspection::new(SITE).unwrap();
     assert!(inspection.next_question().is_some());
     inspection.answer(Err("refused".into()));

@@ -127,7 +127,7 @@ async fn only_a_whole_answer_of_success_is_one() {
 }
 
 #[tokio::test]
-async fn whoever_is_told_may_say_what_they_like() {
+async fn the_answer_to_an_event_does_not_matter() {
     let server = server(vec![Does::Answers("500 Internal Server Error", "no".into())]).await;
     line(&server.url).await.tell(question("t"), LONG).await.unwrap();
     assert_eq!(server.requests.lock().len(), 1);
