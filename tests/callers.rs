@@ -238,6 +238,19 @@ async fn callers_do_not_show_the_site_an_api_key() {
     }
 }
 
+#[tokio::test]
+async fn callers_do_not_show_the_site_an_api_key_beside_another_credential() {
+    let (origin, desk) = desk().await;
+    let other = "Basic dTpw";
+    let first = Ask::get("/").bearer(KEY).header("Authorization", other);
+    let last = Ask::get("/").header("Authorization", other).bearer(KEY);
+    for ask in [first, last] {
+        desk.ask(Via::H1, ask).await;
+        let head = String::from_utf8_lossy(&origin.last().raw_head).into_owned();
+        assert!(!head.to_lowercase().contains("authorization") && !head.contains(KEY), "{head}");
+    }
+}
+
 /// Else the site's answer would tell which of many guesses is right.
 #[tokio::test]
 async fn callers_that_guess_in_authorization_on_pages_learn_nothing() {

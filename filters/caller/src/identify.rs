@@ -178,18 +178,20 @@ impl Callers {
             && matches!(only(headers, &X_AHP_KEY), Ok(Some(presented)) if self.keys.find(presented).is_none())
     }
 
-    /// What stands in `Authorization: Bearer` on a page, where keys are known: one of them, or what may be a guess at one.
+    /// What stands in the `Authorization: Bearer` lines of a page, where keys are known: one of them, or what may be a guess
+    /// at one.
     /// Tokens of the site's own pass there too. A JWT is never a guess.
     pub fn bearer_on_page<'h>(&self, headers: &'h HeaderMap) -> Option<OnPage<'h>> {
         if self.keys.is_empty() {
             return None;
         }
-        let presented = bearer(only(headers, &header::AUTHORIZATION).ok()??)?;
-        let is_jwt = || presented.starts_with(b"eyJ") && presented.iter().filter(|byte| **byte == b'.').count() == 2;
-        match self.keys.find(presented) {
-            Some(_) => Some(OnPage::Ours),
-            None => (!presented.is_empty() && !is_jwt()).then_some(OnPage::Other(presented)),
+        // A page may have several lines, and a key in any of them is to be kept from the site.
+        let presented = || headers.get_all(header::AUTHORIZATION).iter().filter_map(|line| bearer(line.as_bytes()));
+        if presented().any(|key| self.keys.find(key).is_some()) {
+            return Some(OnPage::Ours);
         }
+        let is_jwt = |token: &[u8]| token.starts_with(b"eyJ") && token.iter().filter(|b| **b == b'.').count() == 2;
+        presented().find(|token| !token.is_empty() && !is_jwt(token)).map(OnPage::Other)
     }
 
     fn is_key(&self, caller: &mut Caller, index: usize) {
