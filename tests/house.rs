@@ -9,7 +9,7 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
@@ -34,6 +34,10 @@ const LAYERS: [(&str, &[&str]); 16] = [
         &["frontdesk-base", "frontdesk-config", "frontdesk-desk", "frontdesk-firewall", "frontdesk-state"],
     ),
     (
+        "filters/discovery",
+        &["frontdesk-base", "frontdesk-config", "frontdesk-desk", "frontdesk-firewall", "frontdesk-page"],
+    ),
+    (
         "filters/dialects",
         &[
             "frontdesk-ask",
@@ -41,6 +45,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "frontdesk-caller",
             "frontdesk-config",
             "frontdesk-desk",
+            "frontdesk-discovery",
             "frontdesk-firewall",
             "frontdesk-page",
             "frontdesk-state",
@@ -69,6 +74,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "frontdesk-config",
             "frontdesk-desk",
             "frontdesk-dialects",
+            "frontdesk-discovery",
             "frontdesk-firewall",
             "frontdesk-handoff",
             "frontdesk-page",

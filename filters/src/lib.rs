@@ -28,7 +28,7 @@ pub mod site {
 pub mod content {
     pub use frontdesk_page::content::*;
 
-    pub use frontdesk_dialects::llms;
+    pub use frontdesk_discovery::llms;
 }
 
 /// Rewriting pages, and serving them as Markdown.

@@ -21,7 +21,7 @@ use std::{
 use arc_swap::ArcSwap;
 use frontdesk_filters::concierge::Library;
 use frontdesk_filters::desk::unread_library;
-use frontdesk_filters::dialect::Occupied;
+use frontdesk_filters::dialect;
 use frontdesk_filters::{
     Learned,
     site::{Listen, Outline, Settings},
@@ -257,7 +257,7 @@ impl Live {
                     take_apart(self.library.swap(Arc::new(unread_library(&self.current().snapshot.settings))));
                     self.state.lock().learned.contents = None;
                 }
-                let asked = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
+                let asked = |running: &Running| dialect::probes(&running.snapshot.settings);
                 if !Arc::ptr_eq(&before.pool, &pool) || asked(&before) != asked(&self.current()) {
                     self.repooled.send_replace(());
                 }

@@ -98,6 +98,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     Publication {
         announcement: None,
         documents: bootstrap.into_iter().collect(),
+        entries: Vec::new(),
         endpoints: Vec::new(),
         exported: None,
     }

@@ -2,10 +2,22 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use memchr::memmem;
 
 use frontdesk_base::{accept, etag, reply::Reply};
+use frontdesk_config::Settings;
 use frontdesk_firewall::Flags;
 use frontdesk_page::signals::Signals;
+
+/// What a document writes for the site's origin where none is declared. The reply has the origin that the client used
+/// in its place.
+const ORIGIN: &str = "https://origin.invalid";
+
+/// The declared origin, without a slash at its end, or what stands for the one that a client uses. For documents that
+/// have to name whole addresses.
+pub fn origin(settings: &Settings) -> &str {
+    settings.site.origin.as_deref().map_or(ORIGIN, |origin| origin.trim_end_matches('/'))
+}
 
 /// One representation of a document.
 #[derive(Debug, Clone)]
@@ -14,6 +26,8 @@ pub struct Variant {
     reply: Reply,
     not_modified: Reply,
     etag: HeaderValue,
+    /// The body has [`ORIGIN`] in it.
+    names_origin: bool,
 }
 
 impl Variant {
@@ -29,7 +43,8 @@ impl Variant {
         };
         let reply = dress(Reply::new(StatusCode::OK, media_type, body));
         let not_modified = dress(Reply::empty(StatusCode::NOT_MODIFIED));
-        Self { media_type, reply, not_modified, etag }
+        let names_origin = memmem::find(&reply.body, ORIGIN.as_bytes()).is_some();
+        Self { media_type, reply, not_modified, etag, names_origin }
     }
 
     /// Adds `Vary: Accept`, for an address with several representations.
@@ -52,7 +67,33 @@ impl Variant {
         self
     }
 
-    fn answer(&self, headers: &HeaderMap) -> Reply {
+    /// The same for a client that uses this origin.
+    fn at(&self, origin: &str) -> Self {
+        let mut body = Vec::with_capacity(self.reply.body.len());
+        let mut from = 0;
+        for at in memmem::find_iter(&self.reply.body, ORIGIN) {
+            body.extend_from_slice(&self.reply.body[from..at]);
+            body.extend_from_slice(origin.as_bytes());
+            from = at + ORIGIN.len();
+        }
+        body.extend_from_slice(&self.reply.body[from..]);
+        let etag = etag::strong(&body);
+        let mut there = Self { etag: etag.clone(), names_origin: false, ..self.clone() };
+        there.reply.body = body.into();
+        for (_, value) in [&mut there.reply, &mut there.not_modified]
+            .into_iter()
+            .flat_map(|reply| &mut reply.headers)
+            .filter(|(name, _)| name == header::ETAG)
+        {
+            *value = etag.clone();
+        }
+        there
+    }
+
+    fn answer(&self, headers: &HeaderMap, origin: &dyn Fn() -> String) -> Reply {
+        if self.names_origin {
+            return self.at(&origin()).answer(headers, origin);
+        }
         if etag::fails(headers, &self.etag) {
             return Reply::empty(StatusCode::PRECONDITION_FAILED).with(header::CACHE_CONTROL, "no-store");
         }
@@ -82,12 +123,13 @@ pub struct Document {
 
 impl Document {
     /// Answers a GET, HEAD or OPTIONS for this document, conditional requests included. `None` for other methods.
-    pub fn respond(&self, method: &Method, headers: &HeaderMap) -> Option<Reply> {
+    /// `origin`: what the client used, for documents that name it.
+    pub fn respond(&self, method: &Method, headers: &HeaderMap, origin: &dyn Fn() -> String) -> Option<Reply> {
         let accept = accept::of(headers);
         Some(match *method {
             Method::GET | Method::HEAD => {
                 match self.negotiate.map_or(Ok(0), |choose| choose(accept.as_deref(), self)) {
-                    Ok(variant) => self.variants[variant].answer(headers),
+                    Ok(variant) => self.variants[variant].answer(headers, origin),
                     Err(refusal) => refusal,
                 }
             }
@@ -120,16 +162,16 @@ mod tests {
     #[test]
     fn a_known_tag_is_not_sent_again() {
         let document = document();
-        let first = document.respond(&Method::GET, &HeaderMap::new()).unwrap();
+        let first = document.respond(&Method::GET, &HeaderMap::new(), &String::new).unwrap();
         let etag = first.headers.iter().find(|(n, _)| n == header::ETAG).unwrap().1.clone();
         for value in [etag.to_str().unwrap().to_owned(), format!("\"a\", W/{}", etag.to_str().unwrap()), "*".into()] {
             let mut headers = HeaderMap::new();
             headers.insert(header::IF_NONE_MATCH, value.parse().unwrap());
-            assert_eq!(document.respond(&Method::GET, &headers).unwrap().status, 304, "{value}");
+            assert_eq!(document.respond(&Method::GET, &headers, &String::new).unwrap().status, 304, "{value}");
         }
         let mut other = HeaderMap::new();
         other.insert(header::IF_NONE_MATCH, "\"other\"".parse().unwrap());
-        assert_eq!(document.respond(&Method::GET, &other).unwrap().status, 200);
+        assert_eq!(document.respond(&Method::GET, &other, &String::new).unwrap().status, 200);
     }
 
     #[test]
@@ -138,7 +180,7 @@ mod tests {
         let etag = document.variants[0].etag.to_str().unwrap().to_owned();
         let asked = |value: &str| {
             let headers = [(header::IF_MATCH, value.parse().unwrap())].into_iter().collect();
-            document.respond(&Method::GET, &headers).unwrap().status.as_u16()
+            document.respond(&Method::GET, &headers, &String::new).unwrap().status.as_u16()
         };
         for known in [etag.clone(), format!("\"a\", {etag}"), "*".into()] {
             assert_eq!(asked(&known), 200, "{known}");
@@ -149,9 +191,29 @@ mod tests {
     }
 
     #[test]
+    fn a_document_names_the_origin_that_the_client_used_and_its_tag_follows() {
+        let body = format!("{ORIGIN}/a {ORIGIN}/b");
+        let variant = Variant::new("text/plain", body, &HeaderValue::from_static("max-age=1"));
+        let document = Document { path: "/x".into(), variants: vec![variant], negotiate: None, versions: Vec::new() };
+        let told =
+            |origin: &str, headers: &HeaderMap| document.respond(&Method::GET, headers, &|| origin.to_owned()).unwrap();
+        let tag = |reply: &Reply| reply.headers.iter().find(|(n, _)| n == header::ETAG).unwrap().1.clone();
+        let (one, other) = (told("http://a.test", &HeaderMap::new()), told("http://b.test:8", &HeaderMap::new()));
+        assert_eq!(
+            (&one.body[..], &other.body[..]),
+            (&b"http://a.test/a http://a.test/b"[..], &b"http://b.test:8/a http://b.test:8/b"[..])
+        );
+        assert_ne!(tag(&one), tag(&other));
+        let known = HeaderMap::from_iter([(header::IF_NONE_MATCH, tag(&one))]);
+        let again = told("http://a.test", &known);
+        assert_eq!((again.status.as_u16(), tag(&again)), (304, tag(&one)));
+        assert_eq!(told("http://b.test:8", &known).status, 200);
+    }
+
+    #[test]
     fn a_document_is_only_read() {
         for method in [Method::POST, Method::PUT, Method::DELETE] {
-            assert!(document().respond(&method, &HeaderMap::new()).is_none(), "{method}");
+            assert!(document().respond(&method, &HeaderMap::new(), &String::new).is_none(), "{method}");
         }
     }
 }

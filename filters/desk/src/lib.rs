@@ -65,7 +65,7 @@ pub use compiled::Compiled;
 pub use composition::{Called, Prepared};
 pub use data::Data;
 pub use declaration::EXTENSION;
-pub use document::{ALLOW, Document, Negotiate, Variant, takes};
+pub use document::{ALLOW, Document, Negotiate, Variant, origin, takes};
 pub use endpoint::{Endpoint, Endpoints};
 pub use explain::Explain;
 use frontdesk_base::{date, expand, pattern, schema, target};

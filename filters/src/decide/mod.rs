@@ -64,6 +64,17 @@ impl<'a> Request<'a> {
         let Self { method, target, headers, address, authority, tls, now, .. } = *self;
         Head { method, target, headers, address, authority, tls, now }
     }
+
+    /// The origin that the client used. Empty where its name has characters that no host has: it is written into
+    /// documents.
+    fn origin(&self) -> String {
+        let is_of_host = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']');
+        let scheme = if self.tls { "https" } else { "http" };
+        match !self.authority.is_empty() && self.authority.bytes().all(is_of_host) {
+            true => format!("{scheme}://{}", self.authority),
+            false => String::new(),
+        }
+    }
 }
 
 /// What becomes of a request, and who is behind it.
@@ -186,7 +197,9 @@ impl Desk<'_> {
             // (docs/decisions/0016-path-spellings.md).
             return Err(Box::new(Fault::NotFound.into()));
         };
-        if let Some(reply) = endpoint.published().and_then(|document| document.respond(method, headers)) {
+        if let Some(reply) =
+            endpoint.published().and_then(|document| document.respond(method, headers, &|| self.request.origin()))
+        {
             return Ok(reply.into());
         }
         match endpoint.server(method) {

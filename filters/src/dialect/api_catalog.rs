@@ -7,7 +7,7 @@ use super::{Announcement, Document, Occupied, Variant, agtp, ahp, cache_control,
 use crate::{content::llms, site::Declaration};
 
 /// Where it is.
-pub(crate) use frontdesk_dialects::API_CATALOG as PATH;
+pub(crate) use frontdesk_discovery::API_CATALOG as PATH;
 /// A set of links (RFC 9264), of the one kind that RFC 9727 §4 has.
 const MEDIA_TYPE: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
 
@@ -143,7 +143,7 @@ mod tests {
     fn it_has_the_type_of_its_rfc() {
         let snapshot = snapshot("", Occupied::default());
         let endpoint = snapshot.endpoints.find(&crate::path::Path::of(PATH), &Method::HEAD).unwrap();
-        let reply = endpoint.published().unwrap().respond(&Method::HEAD, &HeaderMap::new()).unwrap();
+        let reply = endpoint.published().unwrap().respond(&Method::HEAD, &HeaderMap::new(), &String::new).unwrap();
         let kind = reply.headers.iter().find(|(name, _)| name == "content-type").unwrap();
         assert_eq!(kind.1, MEDIA_TYPE);
     }

@@ -8,8 +8,13 @@ mod summary;
 pub use export::{export, export_as, exports, forms};
 pub(crate) use frontdesk_agtp as agtp;
 pub use frontdesk_agtp::diff as catalog;
-pub use frontdesk_dialects::*;
+pub use frontdesk_dialects::{
+    Announcement, Dialect, Document, Entry, Explain, Occupied, Probe, Publication, Publishing, Seen, Variant, ahp,
+    aicp, cache_control, mcp, openapi,
+};
 pub use summary::summary;
+
+use frontdesk_config::Settings;
 
 /// How an endpoint is called in verbs: what may be written, and what to write instead.
 pub mod verbs {
@@ -20,6 +25,11 @@ pub mod verbs {
         taken::Taken,
         template::Template,
     };
+}
+
+/// What the site is asked for, to find out what it has itself where ours would be.
+pub fn probes(settings: &Settings) -> Vec<Probe> {
+    [frontdesk_dialects::probes(&settings.paths), frontdesk_discovery::probes()].concat()
 }
 
 /// The table of dialects, in the order of their announced links.

@@ -4,7 +4,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use frontdesk_filters::{Learned, concierge::Library, content::llms::Contents, dialect::Occupied};
+use frontdesk_filters::{
+    Learned,
+    concierge::Library,
+    content::llms::Contents,
+    dialect::{self, Occupied},
+};
 
 use super::{Live, Running, apart::take_apart};
 
@@ -20,7 +25,7 @@ impl Live {
         let _one = self.reloading.lock();
         // A swap may have changed the site or the probed paths meanwhile.
         let current = self.current();
-        let paths = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
+        let paths = |running: &Running| dialect::probes(&running.snapshot.settings);
         if !Arc::ptr_eq(&current.pool, &asked.pool)
             || paths(&current) != paths(asked)
             || self.state.lock().learned.occupied == occupied

@@ -7,8 +7,8 @@ use super::{
     VERSION, converse_path,
     listed::{self, A_QUESTION, ANYTHING, ActionType, Listed, Mode},
 };
-use crate::llms;
 use frontdesk_config::{AuthKind, Budget, Declaration, Rate, Span};
+use frontdesk_discovery::llms;
 
 /// Renders the manifest of a declaration.
 pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> {

@@ -65,6 +65,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
             path: path.clone(),
         }),
         documents: vec![Document { path, variants: vec![variant], negotiate: None, versions: Vec::new() }],
+        entries: Vec::new(),
         endpoints: endpoints(publishing),
         exported: None,
     }

@@ -94,6 +94,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
             path: path.clone(),
         }),
         documents,
+        entries: Vec::new(),
         endpoints: endpoints(declaration, occupied, &path, versions),
         exported: None,
     }

@@ -48,6 +48,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     Publication {
         announcement: None,
         documents: Vec::new(),
+        entries: Vec::new(),
         endpoints: endpoints.into_iter().collect(),
         exported: Some(exported),
     }

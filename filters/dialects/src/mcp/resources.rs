@@ -10,11 +10,10 @@ use super::{
     era::Era,
     tools::no_page,
 };
-use crate::{
-    llms, {ahp, aicp},
-};
+use crate::{ahp, aicp};
 use frontdesk_base::fault::Refusal;
 use frontdesk_desk::Desk;
+use frontdesk_discovery::llms;
 use frontdesk_firewall::{Form, MUST_NOT_LEAVE};
 use frontdesk_page::content::Page;
 

@@ -10,7 +10,7 @@ use http::Method;
 
 use self::operation::{Nothing, Operation};
 use super::{
-    Dialect, Document, Explain, Occupied, Publication, Publishing, Variant,
+    Dialect, Document, Entry, Explain, Occupied, Publication, Publishing, Variant,
     ahp::{
         self,
         listed::{self, Mode},
@@ -22,6 +22,8 @@ use frontdesk_desk::{Endpoint, Serve};
 
 /// The version of OpenAPI.
 pub const VERSION: &str = "3.1.0";
+
+const MEDIA_TYPE: &str = "application/json";
 
 /// Its row in the table of dialects. Refusals are AHP's (AHP §E.2, §10).
 pub const DIALECT: Dialect = Dialect { name: "openapi", publish, explain: ahp::error::reply };
@@ -37,15 +39,23 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     let document = document::render(&functions, declaration, occupied).into_bytes();
     let documents = path(declaration, occupied).map(|path| Document {
         path: path.to_owned(),
-        variants: vec![Variant::new("application/json", document.clone(), &super::cache_control(declaration))],
+        variants: vec![Variant::new(MEDIA_TYPE, document.clone(), &super::cache_control(declaration))],
         negotiate: None,
         versions: Vec::new(),
+    });
+    let entry = path(declaration, occupied).map(|path| Entry {
+        name: "openapi",
+        rel: Some("service-desc"),
+        path: path.to_owned(),
+        media_type: MEDIA_TYPE,
+        title: "What can be called here, as an OpenAPI document",
     });
     let functions = functions.into_iter().map(|(_, (function, _))| function);
     let endpoints = if operated { endpoints(functions, publishing) } else { Vec::new() };
     Publication {
         announcement: None,
         documents: documents.into_iter().collect(),
+        entries: entry.into_iter().collect(),
         endpoints,
         exported: Some(document.into()),
     }

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use frontdesk_filters::{
-    dialect::{Occupied, Probe},
+    dialect::{self, Occupied, Probe},
     site::StoreHome,
     state::{Change, Committed, Expect, NotKept, Put},
     text::hex,
@@ -49,7 +49,7 @@ impl Found {
             return None;
         }
         let settings = &running.snapshot.settings;
-        let probes = Occupied::probes(&settings.paths);
+        let probes = dialect::probes(settings);
         let urls: BTreeSet<&str> = running.pool.backends().iter().map(|backend| backend.label.as_str()).collect();
         let paths: Vec<&str> = probes.iter().map(|probe| probe.path.as_str()).collect();
         let site = format!("{:?}", (urls, &settings.site.origin, settings.upstream.preserve_host, paths));

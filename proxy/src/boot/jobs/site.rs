@@ -9,7 +9,7 @@ use std::{
 };
 
 use frontdesk_filters::{
-    dialect::{Occupied, Probe, Seen},
+    dialect::{self, Occupied, Probe, Seen},
     text::hex,
 };
 use futures_util::future::join_all;
@@ -124,7 +124,7 @@ pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
 async fn asked(live: &Live, running: &Running, outbound: &Outbound) -> (Occupied, Vec<String>) {
     let (mut occupied, mut failed) = (Occupied::default(), Vec::new());
     let nowhere = unguessable();
-    for probe in Occupied::probes(&running.snapshot.settings.paths) {
+    for probe in dialect::probes(&running.snapshot.settings) {
         match is_own(running, outbound, &probe, &nowhere).await {
             Ok(false) => {}
             Ok(true) => occupied.insert(probe.path),

@@ -9,8 +9,9 @@ use http::HeaderValue;
 use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
 use frontdesk_page::content::Page;
 
-use crate::{Document, Occupied, Variant};
+use crate::Occupied;
 use frontdesk_config::Settings;
+use frontdesk_desk::{Document, Variant};
 use frontdesk_firewall::{Firewall, Form};
 
 /// Its path.
