@@ -22,8 +22,12 @@ fn site(request: &Request) -> Reply {
 
 #[track_caller]
 fn carries_ours_once(headers: &Headers, what: &str) {
-    let ours = headers.all("link").iter().filter(|line| **line == LINK).count();
-    assert_eq!(ours, 1, "one added Link line on {what}: {:?}", headers.all("link"));
+    let lines = headers.all("link");
+    let ours: Vec<_> = lines.iter().filter(|line| line.starts_with(LINK)).collect();
+    assert_eq!(ours.len(), 1, "one added Link line on {what}: {lines:?}");
+    let is_page = headers.joined("content-type").starts_with("text/html");
+    assert_eq!(ours[0].len() > LINK.len(), is_page, "pages name more, and only they: {what}: {lines:?}");
+    assert!(ours[0].len() <= 600, "{what}: {lines:?}");
 }
 
 #[tokio::test]
@@ -97,8 +101,58 @@ async fn link_lines_of_the_site_survive() {
     let desk = Setup::before(&origin).start().await;
     let response = desk.get("/linked").await;
     carries_ours_once(&response.headers, "/linked");
-    let own: Vec<_> = response.headers.all("link").into_iter().filter(|line| *line != LINK).collect();
+    let own: Vec<_> = response.headers.all("link").into_iter().filter(|line| !line.starts_with(LINK)).collect();
     assert_eq!(own, ["</style.css>; rel=preload; as=style", "</2>; rel=\"next\", </0>; rel=\"prev\""]);
+}
+
+/// The targets of a Link line with their relations.
+fn targets(line: &str) -> Vec<(String, String)> {
+    let values = line.split(", ").map(|value| {
+        let (target, rest) = value.strip_prefix('<').and_then(|value| value.split_once('>')).expect("a target");
+        let rel = rest.split("rel=\"").nth(1).and_then(|rel| rel.split('"').next()).expect("a relation");
+        (target.to_owned(), rel.to_owned())
+    });
+    values.collect()
+}
+
+#[tokio::test]
+async fn link_of_a_page_names_what_others_look_for_and_everything_is_there() {
+    let (tls, origin) = (Tls::new(), Origin::start(site).await);
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let slow = Setup::before(&origin).set("runtime", "fast_path = false").start().await;
+    let over_h2 = desk.h2(Via::H2Tls).await.ask(&Ask::get("/")).await;
+    let lines = [desk.get("/").await, desk.ask(Via::H1, Ask::head("/")).await, over_h2, slow.get("/").await]
+        .map(|response| response.headers.joined("link"));
+    assert!(lines.iter().all(|line| *line == lines[0]), "both engines, both versions: {lines:?}");
+    let named = targets(&lines[0]);
+    let relations: Vec<&str> = named.iter().map(|(_, rel)| rel.as_str()).collect();
+    assert_eq!(relations[..2], ["ahp-manifest", "agent-interface"], "{named:?}");
+    for rel in ["describedby", "api-catalog", "service-desc", "alternate"] {
+        assert!(relations.contains(&rel), "{rel}: {named:?}");
+    }
+    for (target, rel) in named {
+        let response = desk.get(&target).await;
+        assert_eq!(response.status, 200, "{rel}: {target}");
+        if rel == "alternate" {
+            assert_eq!((target.as_str(), response.media_type().as_str()), ("/index.md", "text/markdown"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn link_names_markdown_only_of_pages_that_have_it() {
+    let origin = Origin::start(site).await;
+    let alternate = "rel=\"alternate\"; type=\"text/markdown\"";
+    let desk = Setup::before(&origin).set("content", "exclude = ['/linked']").start().await;
+    for (path, names) in [("/", true), ("/?a=1", true), ("/linked", false), ("/broken", false), ("/api/x", false)] {
+        let link = desk.get(path).await.headers.joined("link");
+        assert_eq!(link.contains(alternate), names, "{path}: {link}");
+    }
+    let off = Setup::before(&origin).set("content", "markdown = false").start().await;
+    let link = off.get("/").await.headers.joined("link");
+    assert!(!link.contains(alternate) && link.contains("describedby"), "{link}");
+    let off = Setup::before(&origin).set("discovery", "links = false").start().await;
+    assert_eq!(off.get("/").await.headers.all("link"), [LINK]);
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ pub use frontdesk_caller::{self as caller, limits};
 use frontdesk_desk as endpoint;
 use frontdesk_desk as serve;
 pub use frontdesk_desk::{self as desk, About, Framed, Incoming, Serve, Served, Serving, harness, problem};
+pub use frontdesk_discovery as discovery;
 pub use frontdesk_firewall as firewall;
 pub use frontdesk_handoff as handoff;
 pub use frontdesk_state::{self as state, chain};

@@ -13,7 +13,8 @@ use crate::{
         llms::{self, Contents},
     },
     desk::{Compiled, ticket::Ticket},
-    dialect::{Announcement, DIALECTS, Explain, Occupied, Publishing, agtp::Spoken, ahp, api_catalog},
+    dialect::{Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, agtp::Spoken, ahp, api_catalog},
+    discovery::links::{self, Links},
     endpoint::Endpoint,
     firewall, handoff,
     harness::gateway,
@@ -28,8 +29,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Snapshot {
     compiled: Compiled,
-    /// The added `Link` header; `None` when `discovery.link_header` is off.
-    pub link: Option<HeaderValue>,
+    /// The added `Link` header; empty when `discovery.link_header` is off.
+    pub links: Links,
     /// The permitted uses of the site's content; `None` when the operator declared none.
     pub signals: Option<Signals>,
     /// Paths that are not served in another form.
@@ -72,7 +73,7 @@ impl Snapshot {
         let mut compiled = Compiled::new(declaration, &learned.keys);
         let converse = Arc::new(ahp::Converse::new(declaration, occupied));
         let publishing = Publishing { declaration, occupied, converse: &converse };
-        let mut announcements = Vec::new();
+        let (mut announcements, mut entries) = (Vec::new(), Vec::new());
         let endpoints = &mut compiled.endpoints;
         let mut manifest = Bytes::new();
         for dialect in DIALECTS {
@@ -81,6 +82,7 @@ impl Snapshot {
                 manifest = published.documents.first().map(|d| d.variants[0].body()).unwrap_or_default();
             }
             announcements.extend(published.announcement);
+            entries.extend(published.entries);
             published.documents.into_iter().for_each(|d| endpoints.add(Endpoint::document(d, dialect.explain)));
             published.endpoints.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         }
@@ -113,11 +115,17 @@ impl Snapshot {
             let tag = insertion.tag(&declaration.settings.content.exclude);
             (Arc::new(insertion), tag)
         });
-        let link = discovery.link_header.then(|| link_header(&announcements, discovery.legacy_link_rel)).flatten();
+        entries.extend(llms::entry(&declaration.settings, occupied));
+        if compiled.endpoints.find(&Path::of(api_catalog::PATH), &Method::GET).is_some()
+            || occupied.contains(api_catalog::PATH)
+        {
+            entries.push(links::api_catalog());
+        }
+        let links = links(declaration, &announcements, &entries);
         let manifest_path =
             HeaderValue::from_str(path("ahp-manifest")).unwrap_or_else(|_| HeaderValue::from_static(ahp::MANIFEST));
         Self {
-            link,
+            links,
             signals: declaration.settings.signals.published(),
             excluded: Paths::new(&declaration.settings.content.exclude),
             manifest,
@@ -184,16 +192,32 @@ impl Snapshot {
     }
 }
 
-/// One header line with a link-value for each announcement (RFC 8288). One line, because some clients read only the
-/// first.
-fn link_header(announcements: &[Announcement], legacy: bool) -> Option<HeaderValue> {
+/// One header line with a link-value for each announcement, and on pages one for each entry (RFC 8288). One line, because
+/// some clients read only the first.
+fn links(declaration: &Declaration, announcements: &[Announcement], entries: &[Entry]) -> Links {
+    let discovery = &declaration.settings.discovery;
+    if !discovery.link_header {
+        return Links::default();
+    }
     let value = |rel: &str, a: &Announcement| format!("<{}>; rel=\"{rel}\"; type=\"{}\"", a.path, a.media_type);
     let mut values = Vec::new();
     for a in announcements {
         values.push(value(a.rel, a));
-        if let (Some(rel), true) = (a.legacy_rel, legacy) {
+        if let (Some(rel), true) = (a.legacy_rel, discovery.legacy_link_rel) {
             values.push(value(rel, a));
         }
     }
-    HeaderValue::try_from(values.join(", ")).ok()
+    if !discovery.links {
+        return Links::of_demanded(&values);
+    }
+    // The order in which they are left out if the paths are long: the last first.
+    let place = |entry: &&Entry| match entry.rel {
+        Some("describedby") => 0,
+        Some("api-catalog") => 1,
+        Some("service-desc") => 2,
+        _ => 3,
+    };
+    let mut entries: Vec<&Entry> = entries.iter().collect();
+    entries.sort_by_key(place);
+    Links::new(&values, entries.into_iter(), declaration.settings.content.markdown)
 }

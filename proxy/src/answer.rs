@@ -24,7 +24,7 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
     let Reply { status, headers, body } = reply;
     let mut head = ResponseHeader::build(status, Some(headers.len() + 4))?;
     // First, because some clients read only the first `Link`.
-    if let Some(link) = &running.snapshot.link {
+    if let Some(link) = running.snapshot.links.every() {
         head.append_header("Link", link.clone())?;
     }
     for (name, value) in headers {
@@ -39,7 +39,7 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
 /// The same for capability calls. Programs do not care about the case of names, and converting it costs more than the
 /// rest of the head.
 pub async fn send_plain(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
-    let (head, body) = plain_head(reply, running.snapshot.link.as_ref());
+    let (head, body) = plain_head(reply, running.snapshot.links.every());
     write(session, head.into(), body).await
 }
 

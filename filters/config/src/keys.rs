@@ -112,6 +112,7 @@ static STORE: Table = closed(&[
 
 static DISCOVERY: Table = closed(&[
     key("link_header", Bool),
+    key("links", Bool),
     key("legacy_link_rel", Bool),
     key("notice", Bool),
     key("notice_position", Word(&["end", "start"])),

@@ -129,6 +129,7 @@ fn upstream(view: View) -> Upstream {
 fn discovery(view: View) -> Discovery {
     Discovery {
         link_header: view.flag("link_header", true),
+        links: view.flag("links", true),
         legacy_link_rel: view.flag("legacy_link_rel", false),
         notice: view.flag("notice", true),
         notice_position: match view.text("notice_position").as_deref() {

@@ -132,6 +132,8 @@ pub struct Log {
 #[derive(Debug, Clone)]
 pub struct Discovery {
     pub link_header: bool,
+    /// Pages name more than the manifest and the contract in `Link`.
+    pub links: bool,
     pub legacy_link_rel: bool,
     pub notice: bool,
     /// Where in a page's body the notice stands.

@@ -1,9 +1,10 @@
-//! What a site announces beside the documents of the protocols: llms.txt, and the list of everything that can be found
-//! ([`Entry`]). It knows no dialect: each dialect hands in its entries.
+//! What a site announces beside the documents of the protocols: the `Link` header, llms.txt, and the list of everything
+//! that can be found ([`Entry`]). It knows no dialect: each dialect hands in its entries.
 
 #![forbid(unsafe_code)]
 
 mod entry;
+pub mod links;
 pub mod llms;
 mod occupied;
 

@@ -9,7 +9,7 @@ use http::HeaderValue;
 use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
 use frontdesk_page::content::Page;
 
-use crate::Occupied;
+use crate::{Entry, Occupied};
 use frontdesk_config::Settings;
 use frontdesk_desk::{Document, Variant};
 use frontdesk_firewall::{Firewall, Form};
@@ -69,6 +69,17 @@ impl Contents {
 /// The path of llms.txt, ours or the site's; `None` where there is none.
 pub fn endpoint(settings: &Settings, occupied: &Occupied) -> Option<&'static str> {
     (settings.content.llms_txt || occupied.contains(PATH)).then_some(PATH)
+}
+
+/// Its entry in lists, where there is one, ours or the site's.
+pub fn entry(settings: &Settings, occupied: &Occupied) -> Option<Entry> {
+    endpoint(settings, occupied).map(|path| Entry {
+        name: "llms",
+        rel: Some("describedby"),
+        path: path.to_owned(),
+        media_type: "text/plain",
+        title: "What this site has to read, in one short text",
+    })
 }
 
 /// Our llms.txt as it is served; `None` where the site has one, or the operator disabled it. Without

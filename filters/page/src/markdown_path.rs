@@ -6,9 +6,14 @@ pub const MEDIA_TYPE: &str = "text/markdown";
 /// Where the Markdown of a page is, by the page's path and query: `/docs/x?y` has `/docs/x.md?y`, and `/docs/` has
 /// `/docs/index.md`.
 pub fn path_of(target: &str) -> String {
+    pieces_of(target).concat()
+}
+
+/// The same in pieces.
+pub fn pieces_of(target: &str) -> [&str; 3] {
     let (path, query) = split(target);
     let name = if path.ends_with('/') { "index.md" } else { ".md" };
-    [path, name, query].concat()
+    [path, name, query]
 }
 
 /// The pages that may be meant by the path of a Markdown document, the likeliest first; empty where it is no such path.

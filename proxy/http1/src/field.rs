@@ -92,6 +92,13 @@ pub fn put(wire: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     }
 }
 
+/// The same for a value in pieces.
+pub fn put_of(wire: &mut Vec<u8>, name: &[u8], value: &[&[u8]]) {
+    for part in [name, b": "].iter().chain(value).chain(&[&b"\r\n"[..]]) {
+        wire.extend_from_slice(part);
+    }
+}
+
 /// The same for one that was sent as `whole`: mostly there is nothing to put together.
 pub fn put_as_sent(wire: &mut Vec<u8>, name: &[u8], value: &[u8], whole: &[u8]) {
     if whole.len() == name.len() + 2 + value.len() && whole[name.len()..].starts_with(b": ") {

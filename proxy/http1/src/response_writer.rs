@@ -7,7 +7,7 @@ use std::io::Write;
 use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::{
-    field::{put, put_as_sent},
+    field::{put, put_as_sent, put_of},
     framing::{announced, is_bodiless},
 };
 
@@ -87,6 +87,11 @@ impl ResponseWriter {
     /// Adds a line to the head.
     pub fn line(&mut self, name: &[u8], value: &[u8]) {
         put(&mut self.waiting, name, value);
+    }
+
+    /// The same for a value in pieces.
+    pub fn line_of(&mut self, name: &[u8], value: &[&[u8]]) {
+        put_of(&mut self.waiting, name, value);
     }
 
     /// The same for one that was sent as `whole`.

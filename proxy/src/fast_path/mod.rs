@@ -202,7 +202,7 @@ impl Served<'_> {
     }
 
     async fn answer(&self, told: Answer, reply: &mut Reply<'_>) -> Result<()> {
-        reply.answer(&self.sent.request.method, self.running.snapshot.link.as_ref(), told).await
+        reply.answer(&self.sent.request.method, self.running.snapshot.links.every(), told).await
     }
 
     /// Tells the operator, and says when it was over.

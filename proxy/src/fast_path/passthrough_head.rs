@@ -1,8 +1,8 @@
 //! An answer that goes by: line by line from what was read to what is written, never taken apart into a map.
 
-use frontdesk_filters::{redirects::may_name, site::UpstreamUrl};
+use frontdesk_filters::{discovery::links::LinkLine, redirects::may_name, site::UpstreamUrl};
 use frontdesk_http1::{Body, Line, ResponseHead, field::FieldClass, framing::digits, response_writer::ClientFraming};
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, Response, StatusCode, header};
 use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 
 use super::http1::Http1;
@@ -63,7 +63,7 @@ impl HeadSummary {
         head: &ResponseHead,
         body: Body,
         changes: &Changes,
-        link: Option<&HeaderValue>,
+        link: Option<LinkLine<'_>>,
         reply: &mut Http1<'_>,
     ) {
         reply.writer.start(head.status, head.reason());
@@ -85,7 +85,7 @@ impl HeadSummary {
             reply.writer.line(b"Transfer-Encoding", b"chunked");
         }
         if let Some(link) = link {
-            reply.writer.line(b"Link", link.as_bytes());
+            reply.writer.line_of(b"Link", &link.pieces());
         }
         let framing = match body {
             Body::Absent => ClientFraming::Bodiless,
@@ -97,7 +97,7 @@ impl HeadSummary {
 }
 
 /// The same as a map, where it leaves in frames: those have their own ways to frame a body.
-pub(super) fn mapped(head: &ResponseHead, changes: &Changes, link: Option<&HeaderValue>) -> Result<ResponseHeader> {
+pub(super) fn mapped(head: &ResponseHead, changes: &Changes, link: Option<LinkLine<'_>>) -> Result<ResponseHeader> {
     let (mut mapped, ()) = Response::new(()).into_parts();
     mapped.status = head.status;
     mapped.headers = header_map(head, ROOM, |line| {
@@ -111,7 +111,7 @@ pub(super) fn mapped(head: &ResponseHead, changes: &Changes, link: Option<&Heade
         mapped.headers.append(name, value.clone());
     }
     if let Some(link) = link {
-        mapped.headers.append(header::LINK, link.clone());
+        mapped.headers.append(header::LINK, link.value());
     }
     Ok(mapped.into())
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use frontdesk_filters::page::Parts;
 use frontdesk_http1::{Body, ResponseHead};
 use http::header;
-use pingora::{Error, ErrorSource, ErrorType, Result};
+use pingora::{Error, ErrorSource, ErrorType, Result, http::RequestHeader};
 
 use super::{
     ahead::Ahead,
@@ -127,7 +127,7 @@ impl<'r> Relay<'_, 'r> {
             let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
             self.ctx.page = page;
             reply.status = head.status.as_u16();
-            let link = snapshot.link.as_ref();
+            let link = snapshot.links.of(changes.answer, target(request));
             match &mut reply.to {
                 To::Http1(to) => by.pass(head, body, &changes, link, to),
                 To::Http2(to) => {
@@ -150,8 +150,8 @@ impl<'r> Relay<'_, 'r> {
         if body != Body::Absent && !framed {
             head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
         }
-        if let Some(link) = &snapshot.link {
-            head.append_header("Link", link.clone())?;
+        if let Some(link) = snapshot.links.of(changes.answer, target(request)) {
+            head.append_header("Link", link.value())?;
         }
         reply.begin(method, head);
         Ok(())
@@ -271,6 +271,11 @@ async fn part(site: &mut Exchange, reply: &mut Reply<'_>) -> Result<Option<Bytes
         }
     };
     read.map_err(Error::into_up)
+}
+
+/// The path and query as sent; empty where they are not UTF-8.
+fn target(request: &RequestHeader) -> &str {
+    std::str::from_utf8(request.raw_path()).unwrap_or_default()
 }
 
 /// Whether it is the client's doing.

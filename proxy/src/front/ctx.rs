@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use frontdesk_filters::{Decision, Serve, caller::Caller};
+use frontdesk_filters::{Decision, Serve, caller::Caller, discovery::links};
 use http::{StatusCode, Version, header};
 use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
@@ -56,6 +56,8 @@ pub struct Ctx {
     pub upstream_took: Option<Duration>,
     pub asked: Asked,
     pub page: Touched,
+    /// What the added `Link` is for.
+    pub link_for: links::Answer,
     pub client: Option<std::net::IpAddr>,
     /// Who is asking, once that was looked at.
     pub caller: Option<Caller>,
@@ -153,6 +155,7 @@ impl Ctx {
             upstream_took: None,
             asked: Asked::default(),
             page: Touched::No,
+            link_for: links::Answer::Other,
             client: None,
             caller: None,
             agents: false,

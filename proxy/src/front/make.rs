@@ -88,7 +88,7 @@ impl Front {
         let Some((mut head, rest)) = rest else {
             return Ok(Some(self.held(session.req_header(), ctx, made.decision, held.into_inner())));
         };
-        if let Some(link) = &running.snapshot.link {
+        if let Some(link) = running.snapshot.links.every() {
             head.append_header("Link", link.clone())?;
         }
         send_on(session, head, *rest, running.snapshot.settings.upstream.read_timeout).await.map(|()| None)

@@ -1,7 +1,7 @@
 //! The changes of a response's head when its body is rewritten. The trait `Fields` hides whether the head is a map or
 //! lines.
 
-use frontdesk_filters::page::validators::OF_BYTES;
+use frontdesk_filters::{discovery::links, page::validators::OF_BYTES};
 use frontdesk_http1::ResponseHead;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::http::ResponseHeader;
@@ -52,6 +52,8 @@ pub struct Changes {
     pub(super) varies: bool,
     /// Permissions for the content, if the site states none.
     pub(super) signed: Vec<(&'static str, HeaderValue)>,
+    /// What the added `Link` is for.
+    pub answer: links::Answer,
 }
 
 impl Changes {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use frontdesk_filters::{
     Snapshot,
+    discovery::links,
     page::{Coding, kind, validators},
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
@@ -52,6 +53,15 @@ pub fn prepare(
         // The same URL also has the page's Markdown and the manifest, by `Accept`.
         let others = snapshot.settings.content.markdown || snapshot.insertion.is_some();
         changes.varies = others && *method != Method::POST && !varies(sent);
+        changes.answer = links::Answer::Page;
+    }
+    let coding = html.then(|| left_alone(status, sent, version));
+    // The page whose Markdown is announced. An excluded one has none.
+    let is_page = status == StatusCode::OK && *method != Method::POST && matches!(coding, Some(Ok(_)));
+    let of_page = is_page.then(|| std::str::from_utf8(request.raw_path()).ok()).flatten();
+    let of_page = of_page.filter(|target| !snapshot.excludes(target));
+    if of_page.is_some() {
+        changes.answer = links::Answer::PageWithMarkdown;
     }
     let Some((insertion, hash)) = &snapshot.insertion else { return (Touched::No, changes) };
     if status == StatusCode::NOT_MODIFIED {
@@ -61,17 +71,21 @@ pub fn prepare(
             changes.varies = !varies(sent);
             // The site's statements about the page's bytes describe its own bytes.
             changes.rewritten = true;
+            // It goes with the page that the client holds.
+            changes.answer = match std::str::from_utf8(request.raw_path()) {
+                Ok(target) if !snapshot.excludes(target) => links::Answer::PageWithMarkdown,
+                _ => links::Answer::Page,
+            };
         }
         return (Touched::No, changes);
     }
     let learns = status == StatusCode::OK && *method != Method::POST;
-    if !html {
+    let Some(coding) = coding else {
         if learns {
             known::learn(request.raw_path(), false);
         }
         return (Touched::No, changes);
-    }
-    let coding = left_alone(status, sent, version);
+    };
     // A page that passes unchanged keeps its 304. If only this client's page does, others may have a changed one.
     let touched = !matches!(coding, Err("no_transform" | "attachment" | "charset" | "coding"));
     // The coding may be one that only this client accepts, whose `Accept-Encoding` passed unchanged.
@@ -100,10 +114,6 @@ pub fn prepare(
     if *method != Method::HEAD
         && let Some(body) = body
     {
-        let is_page = status == StatusCode::OK && *method == Method::GET;
-        let of_page = std::str::from_utf8(request.raw_path()).ok();
-        // An excluded page has no Markdown to announce.
-        let of_page = of_page.filter(|target| is_page && !snapshot.excludes(target));
         let of_page = of_page.map(|target| insertion.link_of(target)).unwrap_or_default();
         body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
     }
