@@ -191,6 +191,28 @@ fn house_the_proxy_and_the_desk_import_no_single_dialect() {
     }
 }
 
+/// Dialects get the outcome of a question in types (`ahp::Turn`). A dialect that read AHP's JSON by names would break
+/// without a compile error when a member is renamed.
+#[test]
+fn house_no_dialect_reads_a_member_of_ahps_json() {
+    let mut seen = 0;
+    for (path, text) in sources("filters/dialects/src").into_iter().chain(sources("filters/src")) {
+        if path.components().any(|part| part.as_os_str() == "ahp") {
+            continue;
+        }
+        seen += 1;
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for name in ["status", "session_id", "response", "clarification", "confirmation", "meta", "poll", "progress"] {
+            let (index, pointer) = (format!("[\"{name}\"]"), format!("pointer(\"/{name}"));
+            // A blank before the bracket begins a list.
+            let mut found = code.match_indices(&index);
+            let is_read = found.any(|(at, _)| !code[..at].ends_with(char::is_whitespace)) || code.contains(&pointer);
+            assert!(!is_read, "{} reads {name} of AHP's JSON; use ahp::Turn", path.display());
+        }
+    }
+    assert!(seen > 30, "{seen} files");
+}
+
 #[test]
 fn house_one_file_does_what_has_no_safe_form() {
     let forbidden = "#![forbid(unsafe_code)]";

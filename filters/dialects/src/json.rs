@@ -81,6 +81,11 @@ impl Members<'_> {
         array(self.key(key), texts, quoted);
     }
 
+    /// Writes a member whose value is JSON text already.
+    pub(super) fn json(&mut self, key: &str, text: &str) {
+        self.key(key).extend_from_slice(text.as_bytes());
+    }
+
     pub(super) fn value(&mut self, key: &str, value: &Value) {
         // Writing to memory does not fail.
         drop(serde_json::to_writer(self.key(key), value));

@@ -1,5 +1,4 @@
-//! The fuzzer's way to questions: the readers' own sources, and in the place of what is told whoever asks wrongly no more
-//! than what that is called.
+//! Fuzzes the reader of questions: its own source, and the properties that the unit tests check too.
 
 #![no_main]
 #![allow(dead_code, reason = "parts of what is included are for others")]
@@ -13,23 +12,5 @@ mod dice;
 mod invariants;
 #[path = "../../../filters/dialects/src/ahp/question.rs"]
 mod question;
-
-mod said {
-    use serde_json::{Value, json};
-
-    pub(crate) struct Said {
-        pub(crate) body: Value,
-    }
-
-    impl Said {
-        pub(crate) fn wrong(_: &str) -> Box<Self> {
-            Box::new(Self { body: json!({ "code": "invalid_request" }) })
-        }
-
-        pub(crate) fn missing(_: &str) -> Box<Self> {
-            Box::new(Self { body: json!({ "code": "missing_field" }) })
-        }
-    }
-}
 
 fuzz_target!(|data: &[u8]| invariants::hold(data));

@@ -126,7 +126,7 @@ fn any(body: &[u8]) {
 fn read(members: Map<String, Value>, capability: Option<&str>) -> Result<String, String> {
     match Question::read(members, capability) {
         Ok(question) => Ok(format!("{question:?}")),
-        Err(said) => Err(said.body["code"].as_str().expect("a code").to_owned()),
+        Err(wrong) => Err(wrong.code().to_owned()),
     }
 }
 

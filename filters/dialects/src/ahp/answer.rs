@@ -1,11 +1,12 @@
 //! An answer in the parts of an AHP response, and the tokens it costs.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{
     converse::{Converse, Prepared},
+    conversed::Conversed,
     listed::{Listed, Mode},
-    said::Said,
+    turn::Answered,
     types::{self, Chosen},
     words,
 };
@@ -59,9 +60,8 @@ impl AskedBack {
         Some(Self { question, options, free_form, spent: Spent::Answer(spent) })
     }
 
-    pub(super) fn said(&self, session: &str) -> Said {
-        let options: Option<Vec<&str>> = self.options.as_ref().map(|all| all.iter().map(String::as_str).collect());
-        Said::unclear(Some(session), &self.question, options.as_deref(), self.free_form)
+    pub(super) fn conversed(&self, session: &str) -> Conversed {
+        Conversed::unclear(Some(session), &self.question, self.options.as_deref(), self.free_form)
     }
 }
 
@@ -71,8 +71,8 @@ pub(super) struct Answer {
     pub(super) spent: Spent,
     kind: Chosen,
     payload: Option<Value>,
-    pub(super) sources: Value,
-    follow_up: Value,
+    pub(super) sources: Option<Vec<Value>>,
+    follow_up: Option<Value>,
     /// The firewall's findings in it.
     flags: Vec<String>,
     /// How much of the site it rests on, where that is not all.
@@ -87,8 +87,18 @@ impl Answer {
         let kind = Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: None };
         let (text, tokens) = words::cut(text.to_owned(), u64::MAX);
         let spent = Spent::Answer(tokens);
-        let (sources, follow_up, coverage, confidence) = (Value::Null, Value::Null, Value::Null, Value::Null);
-        Self { text, spent, kind, payload: None, sources, follow_up, flags: Vec::new(), coverage, confidence }
+        let (coverage, confidence) = (Value::Null, Value::Null);
+        Self {
+            text,
+            spent,
+            kind,
+            payload: None,
+            sources: None,
+            follow_up: None,
+            flags: Vec::new(),
+            coverage,
+            confidence,
+        }
     }
 
     /// The answer for a result of the desk.
@@ -125,16 +135,17 @@ impl Answer {
             None => converse.words.answer(listed, &done.input, &done.told, data, payload.is_some()),
         };
         let (text, mut tokens) = words::cut(text, most);
-        let (mut sources, mut follow_up) = (Value::Null, Value::Null);
+        let (mut sources, mut follow_up) = (None, None);
         if theirs.is_some() {
             // Entries that do not have the protocol's form (§6.2) are dropped.
             if let Some(all) = said["sources"].as_array() {
-                sources = all.iter().filter_map(source).collect();
+                sources = Some(all.iter().filter_map(source).collect::<Vec<_>>());
             }
-            follow_up = next(&said["follow_up"]).unwrap_or_default();
+            follow_up = next(&said["follow_up"]);
         }
         // The parts beside the words cost tokens too: about one per four bytes.
-        let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();
+        let listed_sources = sources.clone().map(Value::from);
+        let beside = [payload.as_ref(), listed_sources.as_ref(), follow_up.as_ref()].into_iter().flatten();
         tokens += beside.filter(|value| !value.is_null()).map(|value| value.to_string().len() as u64 / 4).sum::<u64>();
         let flags = done.told.flags.told().to_vec();
         let from_pages = listed.mode == Mode::Two && !listed.is_concierge;
@@ -161,42 +172,25 @@ impl Answer {
     }
 
     /// The response of §6.2.
-    pub(super) fn success(&self, converse: &Converse, listed: &Listed, session: Option<&str>) -> Value {
-        let mut response = Map::new();
-        response.insert("content_type".into(), self.kind.kind.as_str().into());
-        response.insert("answer".into(), self.text.as_str().into());
-        if let Some(payload) = &self.payload {
-            response.insert("payload".into(), payload.clone());
+    pub(super) fn success(&self, converse: &Converse, listed: &Listed, session: Option<&str>) -> Answered {
+        Answered {
+            session: session.map(str::to_owned),
+            text: self.text.clone(),
+            content_type: self.kind.kind.clone(),
+            fallback_from: self.kind.fallback_from.clone(),
+            payload: self.payload.clone(),
+            sources: self.sources.clone(),
+            follow_up: self.follow_up.clone(),
+            tokens_used: self.spent.of(0),
+            cached: false,
+            declined: false,
+            flags: self.flags.clone(),
+            coverage: self.coverage.clone(),
+            confidence: self.confidence.clone(),
+            signals: converse.signals.clone(),
+            capability: listed.name.clone(),
+            mode: listed.mode,
         }
-        for (name, value) in [("sources", &self.sources), ("follow_up", &self.follow_up)] {
-            if !value.is_null() {
-                response.insert(name.into(), value.clone());
-            }
-        }
-        let mut meta = json!({
-            "tokens_used": self.spent.of(0),
-            "capability_used": listed.name,
-            "mode": listed.mode.word(),
-            "cached": false,
-            "content_type": self.kind.kind,
-            "content_signals": converse.signals,
-        });
-        if let Some(from) = &self.kind.fallback_from {
-            meta["fallback_from"] = from.as_str().into();
-        }
-        if !self.flags.is_empty() {
-            meta["flags"] = json!(self.flags);
-        }
-        if !self.coverage.is_null() {
-            meta["coverage"] = self.coverage.clone();
-        }
-        if !self.confidence.is_null() {
-            meta["confidence"] = self.confidence.clone();
-        }
-        if listed.mode == Mode::Three {
-            meta["tools_used"] = json!([listed.name]);
-        }
-        json!({ "status": "success", "session_id": session, "response": response, "meta": meta })
     }
 }
 

@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use super::{
     super::Occupied,
+    asking::{Asking, Begun, Stopped, clarified},
+    conversed::Conversed,
     listed::{self, ActionType, BESIDE, Listed},
     manifest,
-    question::Question,
-    said::Said,
+    question::{Question, Wrong},
     session::Session,
-    turn::{Asking, Turning, clarified},
     types,
     words::Words,
 };
@@ -90,35 +90,36 @@ impl Converse {
         request: &Incoming<'_>,
         question: Question,
         dialect: &'static str,
-    ) -> Said {
+    ) -> Conversed {
         let Some((listed, prepared)) = self.named(&question.capability) else {
-            return Said::unknown_capability(&question.capability, self.listed.iter().map(|l| l.name.as_str()));
+            return Conversed::unknown_capability(&question.capability, self.listed.iter().map(|l| l.name.as_str()));
         };
         let asking = Asking { converse: self, listed, prepared, desk, request, dialect };
         let key = question.context.idempotency_key.clone();
         let mut near = None;
-        let mut said = match asking.turned(&question).await {
+        let mut conversed = match asking.turned(&question).await {
             Ok(mut turned) => {
                 near = turned.reserved.near;
                 let standing = std::mem::take(&mut turned.standing);
-                let mut said = asking.answered(question, turned).await;
-                said.headers.extend(standing);
-                said
+                let mut conversed = asking.answered(question, turned).await;
+                conversed.headers.extend(standing);
+                conversed
             }
-            Err(Turning::Said(said)) => *said,
-            Err(Turning::Refused(refusal)) => Said::refused(&refusal),
+            Err(Stopped::Conversed(conversed)) => *conversed,
+            Err(Stopped::Refused(refusal)) => Conversed::refused(&refusal),
         };
-        if said.account.is_none() {
+        if conversed.account.is_none() {
             // The desk never saw this question, so its audit line is written here.
             let Incoming { caller, request_id, .. } = *request;
             let idempotency_key = key.as_deref();
             let turned = Turned { capability: listed.index.into(), caller, idempotency_key, request_id, dialect };
-            said.account = Some(desk.compiled.turned_away(&turned, said.reason.unwrap_or("asked_back"), desk.audit));
+            let reason = conversed.turn.reason().unwrap_or("asked_back");
+            conversed.account = Some(desk.compiled.turned_away(&turned, reason, desk.audit));
         }
-        if let Some(account) = &mut said.account {
+        if let Some(account) = &mut conversed.account {
             account.near = near;
         }
-        said
+        conversed
     }
 }
 
@@ -134,8 +135,9 @@ pub fn pattern(text: &str) -> Result<Regex, String> {
 
 impl Asking<'_> {
     /// The checks before the desk: credential, limits, type, session, budget.
-    async fn turned(&self, question: &Question) -> Result<super::turn::Turn, Turning> {
+    async fn turned(&self, question: &Question) -> Result<Begun, Stopped> {
         let Self { listed, desk, request, .. } = self;
+        let wrong = |wrong: Wrong| Stopped::Conversed(wrong.into());
         let authority = self.authority();
         desk.admit(listed.index, &authority)?;
         self.idempotency_key(question)?;
@@ -144,20 +146,21 @@ impl Asking<'_> {
         let asks = |input: &Map<String, Value>| input.get("query").and_then(Value::as_str).is_some();
         let in_words = question.query.is_some() || question.clarification.is_some();
         if self.is_built_in() && !in_words && !question.input.as_ref().is_some_and(asks) {
-            return Err(Turning::Said(Said::missing("query")));
+            return Err(wrong(Wrong::Missing("query")));
         }
         let claims = |name: &&str| question.input.as_ref().is_some_and(|input| input.contains_key(*name));
         if let Some(name) = BESIDE.into_iter().find(claims).filter(|_| listed.is_concierge) {
             let what = format!("Send {name} beside input and not in it.");
-            return Err(Turning::Said(Said::wrong(&what)));
+            return Err(wrong(Wrong::Invalid(what)));
         }
         let context = &question.context;
         let Some(chosen) = types::choose(listed, context.accept_types.as_deref()) else {
-            return Err(Turning::Said(Box::new(Said::unsupported_type(&listed.response_types))));
+            let available = listed.response_types.clone();
+            return Err(wrong(Wrong::UnsupportedType { available }));
         };
         if let Some(url) = &context.callback_url {
-            let wrong = |why: String| Said::wrong(&format!("context.callback_url {why}"));
-            desk.outside.check(url).map_err(wrong)?;
+            let unfit = |why: String| wrong(Wrong::Invalid(format!("context.callback_url {why}")));
+            desk.outside.check(url).map_err(unfit)?;
         }
         let session = Session::turn(desk, question.session_id.as_deref(), request.caller).await?;
         let words = [&question.query, &question.clarification].into_iter().flatten();
@@ -169,10 +172,8 @@ impl Asking<'_> {
         let answer = budgets.ceiling(context.max_tokens);
         let (counts, wanted) = ((desk.counters, desk.under_way), (asked, answer, LEAST.min(answer)));
         match budgets.reserve(counts, request.caller, &session.id, wanted).await {
-            Ok(reserved) => {
-                Ok(super::turn::Turn { chosen, session, reserved, asked, standing, kept: Default::default() })
-            }
-            Err(NotReserved::Exhausted(refusal)) => Err(Turning::Refused(refusal)),
+            Ok(reserved) => Ok(Begun { chosen, session, reserved, asked, standing, kept: Default::default() }),
+            Err(NotReserved::Exhausted(refusal)) => Err(Stopped::Refused(refusal)),
             Err(NotReserved::Away) => Err(store_away().into()),
         }
     }

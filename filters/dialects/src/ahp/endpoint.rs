@@ -5,7 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{Converse, DIALECT, later, question::Question, said::Said};
+use super::{
+    Converse, DIALECT,
+    conversed::Conversed,
+    later,
+    question::{Question, Wrong},
+};
 use frontdesk_base::{
     fault::{Fault, Refusal},
     strict,
@@ -28,9 +33,9 @@ struct Asked {
 #[async_trait]
 impl Serve for Asked {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
-        served(match body(request).and_then(|body| Question::read(body, None)) {
+        served(match body(request).and_then(|body| Ok(Question::read(body, None)?)) {
             Ok(question) => self.converse.converse(desk, request, question, DIALECT.name).await,
-            Err(said) => *said,
+            Err(conversed) => *conversed,
         })
     }
 
@@ -44,19 +49,18 @@ impl Serve for Asked {
 /// # Errors
 ///
 /// What is wrong with it.
-pub fn body(request: &Incoming<'_>) -> Result<Map<String, Value>, Box<Said>> {
+pub fn body(request: &Incoming<'_>) -> Result<Map<String, Value>, Box<Conversed>> {
     request.takes_json().map_err(|unfit| {
-        let mut said = Said::wrong(&unfit.detail("application/json"));
-        said.status = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        said
+        let conversed = Conversed::wrong(Wrong::Invalid(unfit.detail("application/json")));
+        Box::new(Conversed { status: http::StatusCode::UNSUPPORTED_MEDIA_TYPE, ..conversed })
     })?;
-    strict::object(&request.body).map_err(|why| Said::wrong(&why))
+    strict::object(&request.body).map_err(|why| Wrong::Invalid(why).into())
 }
 
 /// A response as an HTTP reply.
-pub fn served(mut said: Said) -> Served {
-    let (reason, account) = (said.reason, said.account.take());
-    Served { reason, account, ..said.reply().into() }
+pub fn served(mut conversed: Conversed) -> Served {
+    let (reason, account) = (conversed.turn.reason(), conversed.account.take());
+    Served { reason, account, ..conversed.reply().into() }
 }
 
 /// `GET` of a later answer (§9.1).
@@ -72,12 +76,12 @@ impl Serve for Status {
         match look(desk, request, id).await {
             Ok(ticket) => {
                 let polled = later::polled(&self.converse, &ticket);
-                let told: Vec<String> = serde_json::from_value(polled["meta"]["flags"].clone()).unwrap_or_default();
-                let mut served = served(Said::ok(polled));
-                served.reply.headers.extend(frontdesk_firewall::header(&told));
+                let flags = frontdesk_firewall::header(polled.flags());
+                let mut served = served(polled.into());
+                served.reply.headers.extend(flags);
                 served
             }
-            Err(refusal) => served(Said::refused(&refusal)),
+            Err(refusal) => served(Conversed::refused(&refusal)),
         }
     }
 }
@@ -97,7 +101,7 @@ struct Nothing;
 #[async_trait]
 impl Serve for Nothing {
     async fn serve(&self, _: &Desk<'_>, _: &Incoming<'_>, _: &[(String, String)]) -> Served {
-        served(Said::refused(&Fault::NotFound.into()))
+        served(Conversed::refused(&Fault::NotFound.into()))
     }
 }
 
@@ -139,7 +143,7 @@ mod tests {
                 request_id: "r",
                 framed: None,
             })
-            .map_err(|said| said.status.as_u16())
+            .map_err(|conversed| conversed.status.as_u16())
         };
         let json: (&str, &[u8]) = ("content-type", b"application/json");
         let foreign: (&str, &[u8]) = ("origin", b"https://evil.test");

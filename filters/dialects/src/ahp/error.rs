@@ -72,7 +72,7 @@ pub(super) fn status(fault: Fault) -> StatusCode {
 
 /// A refusal with the fields that AHP and HTTP require beside the status, where the site's failure left them out: the
 /// scope of the limit (§11.3), the time to wait (§11.1; always with 503), and the challenge.
-fn completed(refusal: &Refusal) -> Cow<'_, Refusal> {
+pub(super) fn completed(refusal: &Refusal) -> Cow<'_, Refusal> {
     let mut completed = Cow::Borrowed(refusal);
     if refusal.fault == Fault::Named(StatusCode::TOO_MANY_REQUESTS) {
         let own = completed.to_mut();

@@ -4,9 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
+    asking::{Asking, clarified},
     listed::{BESIDE, Mode},
     question::Question,
-    turn::{Asking, clarified},
 };
 
 /// Maximum bytes, as JSON, of extracted inputs in a session; beyond it the client has to send them again.

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, AskedBack, Spent},
+    asking::{Asking, Begun, Told, confirmation},
     converse::Converse,
+    conversed::Conversed,
     error,
     question::Question,
-    said::Said,
-    turn::{Asking, Told, Turn, confirmation},
+    turn::{Failure, Gone, Pending, Turn},
     types::Chosen,
 };
 use frontdesk_base::fault::{Fault, Refusal};
@@ -23,9 +24,9 @@ use frontdesk_desk::{
 };
 
 /// Accepts a question that is answered later.
-pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Turn, input: Value) -> Told {
+pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Begun, input: Value) -> Told {
     let Ok(id) = turn.session.name_for_later() else {
-        return (Said::refused(&Fault::Unavailable.into()), Spent::NOTHING, None);
+        return (Conversed::refused(&Fault::Unavailable.into()), Spent::NOTHING, None);
     };
     let capability = asking.desk.compiled.settings.capability(asking.listed.index);
     let by_person = capability.and_then(|c| c.upstream.as_ref()).is_some_and(|call| call.desk);
@@ -41,24 +42,32 @@ pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Turn,
         true => asked_of_a_person(asking, question, turn, input, &wish).await,
         false => in_the_background(asking, question, turn, input, &wish).await,
     };
-    let (said, id) = match result {
+    let (conversed, id) = match result {
         Ok((id, account)) => {
             let poll = format!("{}{id}", asking.converse.status);
             let eta = asking.prepared.eta;
-            let accepted = Said::accepted(&id, &poll, eta, wish.callback.as_deref());
-            (Said { account: Some(account), ..accepted }, Some(id))
+            let accepted = Conversed::accepted(&id, poll, eta, wish.callback.as_deref());
+            (Conversed { account: Some(account), ..accepted }, Some(id))
         }
-        Err(said) => (*said, None),
+        Err(conversed) => (*conversed, None),
     };
     let answer = if id.is_some() { "Accepted; it is answered later." } else { "" };
-    let remembered =
-        (said.reason.is_none() || said.confirmation.is_some()).then(|| asking.remembered(question, answer, &[], &[]));
-    (said, Spent::NOTHING, remembered)
+    let remembered = match conversed.turn {
+        Turn::Failed(_) => None,
+        _ => Some(asking.remembered(question, answer, &[], &[])),
+    };
+    (conversed, Spent::NOTHING, remembered)
 }
 
-type Opened = Result<(String, frontdesk_desk::Account), Box<Said>>;
+type Opened = Result<(String, frontdesk_desk::Account), Box<Conversed>>;
 
-async fn asked_of_a_person(asking: &Asking<'_>, question: &Question, turn: &Turn, input: Value, wish: &Wish) -> Opened {
+async fn asked_of_a_person(
+    asking: &Asking<'_>,
+    question: &Question,
+    turn: &Begun,
+    input: Value,
+    wish: &Wish,
+) -> Opened {
     let ask = Ask { wish: Some(wish), ..asking.ask(question, turn, input) };
     let carried = asking.desk.carry_out(ask).await;
     let id = match &carried.outcome {
@@ -71,12 +80,18 @@ async fn asked_of_a_person(asking: &Asking<'_>, question: &Question, turn: &Turn
     }
 }
 
-async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn, input: Value, wish: &Wish) -> Opened {
+async fn in_the_background(
+    asking: &Asking<'_>,
+    question: &Question,
+    turn: &Begun,
+    input: Value,
+    wish: &Wish,
+) -> Opened {
     let Asking { desk, request, listed, .. } = asking;
     let tickets = Tickets::of(desk);
     let ask = asking.ask(question, turn, input.clone());
     let opened = tickets.begin(&ask, wish).await;
-    let id = opened.map_err(|refusal| Box::new(Said::refused(&refusal)))?;
+    let id = opened.map_err(|refusal| Box::new(Conversed::refused(&refusal)))?;
     let errand = Errand {
         capability: listed.index,
         input,
@@ -117,23 +132,23 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
         Err(frontdesk_desk::Busy) => {
             let _ = tickets.forget(&id).await;
             let detail = "Too much is under way at the moment. Nothing was done; try again later.";
-            Err(Box::new(Said::refused(&Refusal::from(Fault::Unavailable).saying(detail))))
+            Err(Box::new(Conversed::refused(&Refusal::from(Fault::Unavailable).saying(detail))))
         }
     }
 }
 
 /// The immediate outcome of a task that did not start.
-fn refused(carried: Carried, session: &str) -> Said {
-    let said = match &carried.outcome {
-        Outcome::NeedsConfirmation(asked) => Said::asked(Some(session), asked),
-        Outcome::Fault(refusal) => Said::refused(refusal),
-        Outcome::Done(_) => Said::refused(&Fault::Internal.into()),
+fn refused(carried: Carried, session: &str) -> Conversed {
+    let conversed = match &carried.outcome {
+        Outcome::NeedsConfirmation(asked) => Conversed::asked(Some(session), asked),
+        Outcome::Fault(refusal) => Conversed::refused(refusal),
+        Outcome::Done(_) => Conversed::refused(&Fault::Internal.into()),
     };
-    Said { account: Some(carried.account), ..said }
+    Conversed { account: Some(carried.account), ..conversed }
 }
 
 /// What is needed to word the answer later.
-fn manner(asking: &Asking<'_>, turn: &Turn, whole: bool) -> Value {
+fn manner(asking: &Asking<'_>, turn: &Begun, whole: bool) -> Value {
     json!({
         "name": asking.listed.name, "type": turn.chosen.kind, "from": turn.chosen.fallback_from,
         "tokens": turn.reserved.answer, "whole": whole, "eta": asking.prepared.eta,
@@ -198,12 +213,12 @@ impl Finish for Ending {
             // A poll gets `outcome_unknown`.
             Err(_) => return desk.outside.undelivered(&self.id, "its answer could not be stored"),
         };
-        let (body, spent) = ended(&self.converse, &ticket);
+        let (turn, spent) = ended(&self.converse, &ticket);
         if !paid {
             let _ = self.purse.charge(desk.counters, spent.of(0)).await;
         }
         if let Some(url) = &ticket.wish.callback
-            && let Err(why) = desk.outside.deliver(url, body.to_string().into()).await
+            && let Err(why) = desk.outside.deliver(url, turn.json().into()).await
         {
             desk.outside.undelivered(&ticket.id, &why);
         }
@@ -217,38 +232,28 @@ impl Finish for Ending {
 const GONE: &str = "The process that carried it out is gone, and its outcome is unknown. Find out before asking again.";
 
 /// The reply to a poll (§9.2).
-pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Value {
-    let pending = |progress: &str| {
-        json!({
-            "status": "pending", "session_id": ticket.id, "progress": progress,
-            "eta_seconds": ticket.wish.manner["eta"],
-        })
-    };
-    let failed = |status: &str, message: &str| {
-        json!({
-            "status": status, "session_id": ticket.id, "code": "concierge_error", "message": message,
-        })
-    };
+pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Turn {
+    let pending =
+        |progress| Turn::Pending(Pending { id: ticket.id.clone(), progress, eta: ticket.wish.manner["eta"].as_u64() });
+    let gone = |is_expired, message| Turn::Gone(Gone { id: ticket.id.clone(), is_expired, message });
     match ticket.state {
         State::Waiting => pending("A person has been asked."),
         State::Running => pending("It is being carried out."),
-        State::Expired => failed("expired", "It was not answered in time. Ask again."),
-        State::Lost => failed("failed", GONE),
+        State::Expired => gone(true, "It was not answered in time. Ask again."),
+        State::Lost => gone(false, GONE),
         State::Ended if ticket.is_being_carried_out() => pending("A person has allowed it. It is being carried out."),
-        State::Ended if ticket.is_lost() => failed("failed", GONE),
+        State::Ended if ticket.is_lost() => gone(false, GONE),
         State::Ended => ended(converse, ticket).0,
     }
 }
 
 /// The reply for an ended ticket, and the tokens it cost.
-fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
+fn ended(converse: &Converse, ticket: &Ticket) -> (Turn, Spent) {
     let manner = &ticket.wish.manner;
     let known = manner["name"].as_str().and_then(|name| converse.named(name));
     let failed = |refusal: &Refusal| {
-        let mut body = error::body(refusal);
-        body["status"] = "failed".into();
-        body["session_id"] = ticket.id.as_str().into();
-        (body, Spent::NOTHING)
+        let refusal = Box::new(error::completed(refusal).into_owned());
+        (Turn::Failed(Failure { refusal, wrong: None, id: Some(ticket.id.clone()) }), Spent::NOTHING)
     };
     let carried = ticket.carried().filter(|_| ticket.is_permission());
     if ticket.is_permission() && ticket.rejected().is_none() && carried.is_none() {
@@ -271,7 +276,7 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
     let done = Done { told, input: ticket.input().clone(), replayed: false, keeps: None };
     let data = done.told.data.value();
     if let Some(asked) = AskedBack::of(listed, &data, most) {
-        return (asked.said(&ticket.id).body, asked.spent);
+        return (asked.conversed(&ticket.id).turn, asked.spent);
     }
     let told = |chosen: &Chosen| Answer::of(converse, (listed, prepared), chosen, (&done, &data), most);
     let mut answer = told(&chosen);
@@ -282,7 +287,7 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
     if let Some(words) = ticket.answer().filter(|_| !ticket.is_permission()) {
         answer.say(words, most);
     }
-    (answer.success(converse, listed, Some(&ticket.id)), answer.spent)
+    (Turn::Answer(Box::new(answer.success(converse, listed, Some(&ticket.id)))), answer.spent)
 }
 
 /// The callback's URL and body for an ended ticket; `None` where there is no callback.
@@ -292,5 +297,5 @@ pub fn delivery<'t>(converse: &Converse, ticket: &'t Ticket) -> Option<(&'t str,
         // The callback gets the outcome, not the approval.
         return None;
     }
-    Some((url, ended(converse, ticket).0.to_string().into()))
+    Some((url, ended(converse, ticket).0.json().into()))
 }

@@ -2,30 +2,33 @@
 //! with structured input are answered from the site's pages, by capabilities, or by a person, at once or later.
 
 mod answer;
+mod asking;
 mod converse;
+mod conversed;
 mod declaration;
 mod endpoint;
 pub mod error;
 mod inputs;
+mod json;
 mod later;
 pub mod listed;
 mod manifest;
 pub mod question;
 mod rates;
-mod said;
 mod session;
-mod turn;
+pub mod turn;
 mod types;
 #[cfg(test)]
 mod whatever;
 mod words;
 
 pub use converse::{Converse, pattern};
+pub use conversed::{CANCEL, Conversed};
 pub use endpoint::{body, served};
 pub use later::delivery;
 pub use listed::is_type;
 pub use question::Question;
-pub use said::Said;
+pub use turn::Turn;
 
 pub use declaration::EXTENSION;
 

@@ -2,8 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::said::Said;
-
 // Bounds of the published schema, in characters or tokens.
 const QUERY: usize = 4096;
 const CLARIFICATION: usize = 1024;
@@ -16,6 +14,59 @@ const KEY: usize = 255;
 const TOKENS: u64 = 32_768;
 /// Maximum accepted types.
 const TYPES: usize = 64;
+
+/// What is wrong with a question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wrong {
+    /// A field has the wrong type or length; in words.
+    Invalid(String),
+    /// A required field is missing.
+    Missing(&'static str),
+    UnknownCapability {
+        named: String,
+        available: Vec<String>,
+    },
+    /// None of the accepted types is available (AHP §6.6).
+    UnsupportedType {
+        available: Vec<String>,
+    },
+}
+
+impl Wrong {
+    /// AHP's code (§10).
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid_request",
+            Self::Missing(_) => "missing_field",
+            Self::UnknownCapability { .. } => "unknown_capability",
+            Self::UnsupportedType { .. } => "unsupported_type",
+        }
+    }
+
+    /// One sentence about it.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Invalid(message) => message.clone(),
+            Self::Missing(field) => format!("The field {field} is missing."),
+            Self::UnknownCapability { named, .. } => format!("The capability '{named}' is not supported."),
+            Self::UnsupportedType { .. } => "None of context.accept_types can be had here.".to_owned(),
+        }
+    }
+
+    /// The member of AHP's error that says what there is, or what is missing.
+    pub fn member(&self) -> Option<(&'static str, Value)> {
+        match self {
+            Self::Invalid(_) => None,
+            Self::Missing(field) => Some(("field", (*field).into())),
+            Self::UnknownCapability { available, .. } => Some(("available_capabilities", available.clone().into())),
+            Self::UnsupportedType { available } => Some(("available_types", available.clone().into())),
+        }
+    }
+}
+
+fn invalid(message: &str) -> Wrong {
+    Wrong::Invalid(message.to_owned())
+}
 
 /// The published schema of a question's member, as [`Question::read`] accepts it.
 pub fn member(name: &str, description: &str) -> Value {
@@ -82,26 +133,26 @@ impl Question {
     /// # Errors
     ///
     /// What is missing or wrong, in words.
-    pub fn read(mut body: Map<String, Value>, capability: Option<&str>) -> Result<Self, Box<Said>> {
+    pub fn read(mut body: Map<String, Value>, capability: Option<&str>) -> Result<Self, Wrong> {
         if let Some(version) = text(&mut body, "ahp", 16)?
             && !is_version(&version)
         {
             // An unknown version is answered as the current one (§12); a text that is no version is an error.
-            return Err(Said::wrong("ahp has to be a version such as \"0.1\"."));
+            return Err(invalid("ahp has to be a version such as \"0.1\"."));
         }
         let named = text(&mut body, "capability", QUERY)?;
         let Some(capability) = capability.map(str::to_owned).or(named) else {
-            return Err(Said::missing("capability"));
+            return Err(Wrong::Missing("capability"));
         };
         let query = text(&mut body, "query", QUERY)?;
         let input = match body.remove("input") {
             None | Some(Value::Null) => None,
             Some(Value::Object(input)) => Some(input),
-            Some(_) => return Err(Said::wrong("input has to be an object.")),
+            Some(_) => return Err(invalid("input has to be an object.")),
         };
         match &query {
-            None if input.is_none() => return Err(Said::missing("query")),
-            Some(query) if query.trim().is_empty() => return Err(Said::wrong("query has to say something.")),
+            None if input.is_none() => return Err(Wrong::Missing("query")),
+            Some(query) if query.trim().is_empty() => return Err(invalid("query has to say something.")),
             _ => {}
         }
         Ok(Self {
@@ -114,7 +165,7 @@ impl Question {
             context: match body.remove("context") {
                 None | Some(Value::Null) => Context::default(),
                 Some(Value::Object(context)) => Context::read(context)?,
-                Some(_) => return Err(Said::wrong("context has to be an object.")),
+                Some(_) => return Err(invalid("context has to be an object.")),
             },
         })
     }
@@ -128,13 +179,13 @@ fn whole(value: &Value) -> Option<u64> {
 
 impl Context {
     /// Parses the known members; unknown ones are ignored.
-    pub fn read(mut members: Map<String, Value>) -> Result<Self, Box<Said>> {
+    pub fn read(mut members: Map<String, Value>) -> Result<Self, Wrong> {
         let max_tokens = match members.remove("max_tokens") {
             None | Some(Value::Null) => None,
             Some(value) => match whole(&value).filter(|tokens| (1..=TOKENS).contains(tokens)) {
                 Some(tokens) => Some(tokens),
                 None => {
-                    return Err(Said::wrong(&format!("context.max_tokens has to be a number from 1 to {TOKENS}.")));
+                    return Err(Wrong::Invalid(format!("context.max_tokens has to be a number from 1 to {TOKENS}.")));
                 }
             },
         };
@@ -142,11 +193,11 @@ impl Context {
             None | Some(Value::Null) => None,
             Some(Value::Array(types)) if types.len() <= TYPES => {
                 let types: Option<Vec<String>> = types.iter().map(|kind| kind.as_str().map(str::to_owned)).collect();
-                let wrong = || Said::wrong("context.accept_types has to be a list of types, such as \"text/answer\".");
+                let wrong = || invalid("context.accept_types has to be a list of types, such as \"text/answer\".");
                 Some(types.ok_or_else(wrong)?)
             }
             Some(_) => {
-                return Err(Said::wrong(&format!("context.accept_types has to be a list of at most {TYPES} types.")));
+                return Err(Wrong::Invalid(format!("context.accept_types has to be a list of at most {TYPES} types.")));
             }
         };
         let mut text = |name, most| text_of(&mut members, "context.", name, most);
@@ -163,16 +214,16 @@ impl Context {
 }
 
 /// A text of at most this many characters; null counts as absent.
-fn text(members: &mut Map<String, Value>, name: &str, most: usize) -> Result<Option<String>, Box<Said>> {
+fn text(members: &mut Map<String, Value>, name: &str, most: usize) -> Result<Option<String>, Wrong> {
     text_of(members, "", name, most)
 }
 
-fn text_of(members: &mut Map<String, Value>, of: &str, name: &str, most: usize) -> Result<Option<String>, Box<Said>> {
+fn text_of(members: &mut Map<String, Value>, of: &str, name: &str, most: usize) -> Result<Option<String>, Wrong> {
     match members.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.chars().count() <= most => Ok(Some(text)),
-        Some(Value::String(_)) => Err(Said::wrong(&format!("{of}{name} has more than {most} characters."))),
-        Some(_) => Err(Said::wrong(&format!("{of}{name} has to be a string."))),
+        Some(Value::String(_)) => Err(Wrong::Invalid(format!("{of}{name} has more than {most} characters."))),
+        Some(_) => Err(Wrong::Invalid(format!("{of}{name} has to be a string."))),
     }
 }
 
@@ -187,7 +238,7 @@ mod tests {
 
     fn read(body: Value) -> Result<Question, String> {
         let Value::Object(body) = body else { panic!() };
-        Question::read(body, None).map_err(|said| said.body["code"].as_str().unwrap().to_owned())
+        Question::read(body, None).map_err(|wrong| wrong.code().to_owned())
     }
 
     #[test]

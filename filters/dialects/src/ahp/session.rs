@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{inputs::Kept, said::Said};
+use super::{conversed::Conversed, inputs::Kept, question::Wrong};
 use frontdesk_ask::Turn;
 use frontdesk_base::text::hex;
 use frontdesk_caller::Caller;
@@ -31,12 +31,13 @@ pub(super) struct Session {
 impl Session {
     /// Takes the next turn of a session, or begins one. A caller can neither choose an id nor use another caller's
     /// session.
-    pub(super) async fn turn(desk: &Desk<'_>, id: Option<&str>, caller: &Caller) -> Result<Self, Box<Said>> {
+    pub(super) async fn turn(desk: &Desk<'_>, id: Option<&str>, caller: &Caller) -> Result<Self, Box<Conversed>> {
         let Some(id) = id else {
             let id = records::unguessable().map_err(|why| Box::new(refused(why)))?;
             return Ok(Self { id, known: false, turns: 1, before: Vec::new(), kept: None });
         };
-        let unknown = || Said::wrong("There is no such session, or it is over. Leave session_id out to begin one.");
+        let invalid = |message: &str| Box::<Conversed>::from(Wrong::Invalid(message.to_owned()));
+        let unknown = || invalid("There is no such session, or it is over. Leave session_id out to begin one.");
         if !records::is_id(id) {
             return Err(unknown());
         }
@@ -51,7 +52,7 @@ impl Session {
             if turns > max_turns {
                 let message =
                     format!("This session has had its {max_turns} turns. Leave session_id out to begin another.");
-                return Err(Said::wrong(&message));
+                return Err(invalid(&message));
             }
             state["turns"] = turns.into();
             let (before, kept) = (said_before(&state), Kept::from_json(&state["inputs"]));
@@ -60,7 +61,7 @@ impl Session {
                 return Ok(Self { id: id.to_owned(), known: true, turns, before, kept });
             }
         }
-        Err(Said::wrong("Too many questions came in this session at once. Ask one after the other."))
+        Err(invalid("Too many questions came in this session at once. Ask one after the other."))
     }
 
     /// The id for a later answer, which is also a session id (§9.1): the id of a session that just began, or a new one
@@ -125,6 +126,6 @@ fn key(id: &str) -> String {
 }
 
 /// The refusal where the store is unavailable.
-fn refused(why: NotKept) -> Said {
-    Said::refused(&not_kept(why).saying("The store for sessions is unavailable. Try again later."))
+fn refused(why: NotKept) -> Conversed {
+    Conversed::refused(&not_kept(why).saying("The store for sessions is unavailable. Try again later."))
 }

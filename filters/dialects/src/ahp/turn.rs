@@ -1,254 +1,171 @@
-//! One turn: a question on its way to the desk, and the answer on its way back.
-
-use std::sync::Arc;
+//! What becomes of one question: the types in which the conversation answers every dialect. Each dialect writes them in
+//! its own form; AHP's own JSON is written in `json.rs`.
 
 use serde_json::Value;
 
-use super::{
-    answer::{Answer, AskedBack, Spent},
-    converse::{Converse, Prepared},
-    inputs::{Inputs, Kept},
-    later,
-    listed::Listed,
-    question::Question,
-    said::{CANCEL, Said},
-    session::Session,
-    types::Chosen,
-};
-use frontdesk_base::{fault::Refusal, text::clip};
-use frontdesk_caller::limits::budget::Reserved;
-use frontdesk_config::Capability;
-use frontdesk_desk::{
-    {Ask, Carried, Desk, Done, Outcome, Talk, records}, {Incoming, checked_key},
-};
+use super::question::Wrong;
+use frontdesk_base::fault::Refusal;
 
-/// The context of a question.
-pub(super) struct Asking<'a> {
-    pub(super) converse: &'a Arc<Converse>,
-    pub(super) listed: &'a Listed,
-    pub(super) prepared: &'a Prepared,
-    pub(super) desk: &'a Desk<'a>,
-    pub(super) request: &'a Incoming<'a>,
-    pub(super) dialect: &'static str,
+/// The outcome of a question.
+#[derive(Debug, Clone)]
+pub enum Turn {
+    Answer(Box<Answered>),
+    /// Something is missing, and the caller is asked for it (AHP §6.3).
+    Clarify(Clarification),
+    /// Nothing was done yet: a person has to confirm first (docs/decisions/0010-confirmations.md).
+    Confirm(Confirmation),
+    /// The answer comes later (AHP §6.4).
+    Later(Accepted),
+    /// A later answer that is not there yet (AHP §9.2).
+    Pending(Pending),
+    /// A later answer that will never come.
+    Gone(Gone),
+    Failed(Failure),
 }
 
-/// What the checks before the desk have settled.
-pub(super) struct Turn {
-    pub(super) chosen: Chosen,
-    pub(super) session: Session,
-    pub(super) reserved: Reserved,
-    /// Tokens of the question.
-    pub(super) asked: u64,
-    /// The headers of the limits that were checked here.
-    pub(super) standing: Vec<(http::HeaderName, http::HeaderValue)>,
-    /// What the session remembers of the input.
-    pub(super) kept: Kept,
+/// An answer (AHP §6.2).
+#[derive(Debug, Clone)]
+pub struct Answered {
+    /// `None`: there is no session to continue.
+    pub session: Option<String>,
+    /// The answer in words.
+    pub text: String,
+    /// The response type, and the richer one that it stands for.
+    pub content_type: String,
+    pub fallback_from: Option<String>,
+    /// The data, in the form of the response type.
+    pub payload: Option<Value>,
+    /// The pages that it rests on: objects with a `url`.
+    pub sources: Option<Vec<Value>>,
+    /// What to ask next.
+    pub follow_up: Option<Value>,
+    pub tokens_used: u64,
+    pub cached: bool,
+    /// The caller declined a confirmation, so nothing was done.
+    pub declined: bool,
+    /// The firewall's findings in it.
+    pub flags: Vec<String>,
+    /// How much of the site it rests on, and how much it is to be trusted. Null where that is not known.
+    pub coverage: Value,
+    pub confidence: Value,
+    /// The permitted uses (AHP §7).
+    pub signals: Value,
+    /// The capability's name and mode.
+    pub capability: String,
+    pub mode: super::listed::Mode,
 }
 
-/// An answer, its cost, and what the session remembers of it.
-pub(super) type Told = (Said, Spent, Option<frontdesk_ask::Turn>);
-
-/// Why a question goes no further.
-pub(super) enum Turning {
-    Said(Box<Said>),
-    Refused(Box<Refusal>),
+/// A clarifying question.
+#[derive(Debug, Clone)]
+pub struct Clarification {
+    pub session: Option<String>,
+    pub question: String,
+    /// `None`: no options are given.
+    pub options: Option<Vec<String>>,
+    /// Other answers than the options are accepted too.
+    pub free_form: bool,
 }
 
-impl From<Refusal> for Turning {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(Box::new(refusal))
-    }
+/// The request for a confirmation.
+#[derive(Debug, Clone)]
+pub struct Confirmation {
+    pub session: Option<String>,
+    pub summary: String,
+    pub consequence: String,
+    /// When the token expires, in seconds since 1970.
+    pub expires: u64,
+    /// What is sent back with the same call once a person has confirmed.
+    pub token: String,
+    /// Why it is asked for: the label of `frontdesk_rejections_total{reason}`.
+    pub reason: &'static str,
 }
 
-impl From<Box<Said>> for Turning {
-    fn from(said: Box<Said>) -> Self {
-        Self::Said(said)
-    }
-}
-
-/// Maximum characters of a question in memory.
-const REMEMBERED_QUERY: usize = 500;
-const REMEMBERED_ANSWER: usize = 400;
-/// Maximum sources and options of a turn in memory.
-const REMEMBERED_PARTS: usize = 6;
-
-impl Asking<'_> {
-    /// Asks the desk and words its outcome.
-    pub(super) async fn answered(&self, question: Question, mut turn: Turn) -> Said {
-        let (mut said, spent, remembered) = self.told(&question, &mut turn).await;
-        let spent = spent.of(turn.asked);
-        // The reply does not depend on this correction. If the counters are unavailable, the reservation stays
-        // charged.
-        let _ = turn.reserved.settle(self.desk.counters, spent).await;
-        if let Some(remembered) = remembered {
-            let id = said.body["session_id"].as_str().unwrap_or(&turn.session.id).to_owned();
-            let session = turn.session.going_on_as(&id);
-            if !session.keep(self.desk, self.request.caller, &remembered, &turn.kept).await
-                && said.body["status"] != "accepted"
-            {
-                said.body["session_id"] = Value::Null;
-            }
-        }
-        if let Some(meta) = said.body.get_mut("meta") {
-            meta["tokens_used"] = spent.into();
-        }
-        said
-    }
-
-    /// The answer, its cost in tokens, and what is remembered of it.
-    async fn told(&self, question: &Question, turn: &mut Turn) -> Told {
-        let session = turn.session.id.clone();
-        let session = Some(session.as_str());
-        if self.is_cancelled(question) {
-            // Earlier calls of this conversation are unknown here, so the message must not deny them.
-            let words = "Cancelled: nothing is done now. What was begun or done before stays.";
-            let mut body = self.success(turn, &Answer::words(words));
-            if let Some(meta) = body["meta"].as_object_mut() {
-                meta.remove("tools_used");
-            }
-            return (Said::ok(body), Spent::NOTHING, Some(self.remembered(question, "Cancelled.", &[], &[])));
-        }
-        let Inputs { input, lacking, kept } = self.input(question, turn.session.kept.as_ref());
-        turn.kept = kept;
-        if !lacking.is_empty() {
-            let asked = self.asks_back(&lacking);
-            let said = Said::unclear(session, &asked, None, true);
-            return (said, Spent::NOTHING, Some(self.remembered(question, &asked, &[], &[])));
-        }
-        if self.is_later() {
-            return later::taken(self, question, turn, input).await;
-        }
-        let ask = self.ask(question, turn, input);
-        let Carried { outcome, replayed, account } = self.desk.carry_out(ask).await;
-        let cached = account.decision == "cached";
-        let (mut said, spent, remembered) = match &outcome {
-            Outcome::Done(done) => self.done(question, turn, done, cached).await,
-            Outcome::NeedsConfirmation(asked) => {
-                let words = [asked.summary.as_str(), asked.consequence.as_str()].join(" ");
-                (Said::asked(session, asked), Spent::NOTHING, Some(self.remembered(question, &words, &[], &[])))
-            }
-            Outcome::Fault(refusal) => (Said::refused(refusal), Spent::NOTHING, None),
-        };
-        if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
-            said.headers
-                .push((http::HeaderName::from_static("idempotency-replayed"), http::HeaderValue::from_static("true")));
-        }
-        said.account = Some(account);
-        (said, spent, remembered)
-    }
-
-    /// Whether the caller declines. The word counts as a refusal where a confirmation is pending or the call would
-    /// have effects. A caller who means it as an input sends it as structured input.
-    fn is_cancelled(&self, question: &Question) -> bool {
-        let capability = self.desk.compiled.settings.capability(self.listed.index);
-        let may_be = self.listed.is_action || capability.is_some_and(Capability::is_confirmed);
-        question.confirmation.as_deref() == Some(CANCEL) || may_be && question.clarification.as_deref() == Some(CANCEL)
-    }
-
-    pub(super) fn ask<'q>(&'q self, question: &'q Question, turn: &'q Turn, input: Value) -> Ask<'q> {
-        Ask {
-            capability: self.listed.index.into(),
-            input,
-            caller: self.request.caller,
-            authority: self.authority(),
-            confirmation: confirmation(question),
-            // Validated before.
-            idempotency_key: self.idempotency_key(question).ok().flatten(),
-            request_id: self.request.request_id,
-            dialect: self.dialect,
-            host: self.request.authority,
-            talk: Talk {
-                before: &turn.session.before,
-                clarification: clarified(question),
-                max_tokens: turn.reserved.answer,
-                locale: question.context.locale.as_deref(),
-                list: turn.chosen.kind == super::listed::FEED,
-            },
-            beside: self.beside(question, &turn.session),
-            wish: None,
-            begun: None,
-            unnamed: false,
-        }
-    }
-
-    /// The idempotency key. An invalid key is an error, because otherwise a retry would be a new call.
-    pub(super) fn idempotency_key<'q>(&'q self, question: &'q Question) -> Result<Option<&'q str>, Refusal> {
-        match question.context.idempotency_key.as_deref() {
-            Some(key) => checked_key(key).map(Some),
-            None => self.request.idempotency_key(),
-        }
-    }
-
-    async fn done(&self, question: &Question, turn: &mut Turn, done: &Done, cached: bool) -> Told {
-        let data = done.told.data.value();
-        if let Some(asked) = AskedBack::of(self.listed, &data, turn.reserved.answer) {
-            let options = asked.options.as_deref().unwrap_or_default();
-            let remembered = self.remembered(question, &asked.question, &[], options);
-            return (asked.said(&turn.session.id), asked.spent, Some(remembered));
-        }
-        let told = |chosen: &Chosen| {
-            Answer::of(self.converse, (self.listed, self.prepared), chosen, (done, &data), turn.reserved.answer)
-        };
-        let mut answer = told(&turn.chosen);
-        // The parts beside the words cost tokens too.
-        let over = answer.over(self.listed, turn.reserved.answer);
-        if over > 0 {
-            let words = told(&turn.chosen.in_words());
-            // A token limit that the client named is binding.
-            if question.context.max_tokens.is_some() || !turn.reserved.grow(self.desk.counters, over).await {
-                answer = words;
-            }
-        }
-        let mut body = self.success(turn, &answer);
-        if cached {
-            body["meta"]["cached"] = true.into();
-        }
-        let sources: Vec<(String, String)> = answer
-            .sources
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|s| Some((s["title"].as_str()?.to_owned(), s["url"].as_str()?.to_owned())))
-            .collect();
-        let remembered = self.remembered(question, &answer.text, &sources, &[]);
-        (Said::ok(body), answer.spent, Some(remembered))
-    }
-
-    fn success(&self, turn: &Turn, answer: &Answer) -> Value {
-        answer.success(self.converse, self.listed, Some(&turn.session.id))
-    }
-
-    pub(super) fn remembered(
-        &self,
-        question: &Question,
-        answer: &str,
-        sources: &[(String, String)],
-        options: &[String],
-    ) -> frontdesk_ask::Turn {
-        let short = |text: &str, most| clip(text, most).to_owned();
-        frontdesk_ask::Turn {
-            query: short(question.query.as_deref().unwrap_or_default(), REMEMBERED_QUERY),
-            capability: self.listed.name.clone(),
-            // A capability's answer may contain personal data, so only answers from the pages are remembered.
-            answer: if self.is_built_in() { short(answer, REMEMBERED_ANSWER) } else { String::new() },
-            sources: sources
-                .iter()
-                .take(REMEMBERED_PARTS)
-                .map(|(title, url)| (short(title, 100), short(url, 300)))
-                .collect(),
-            options: options.iter().take(REMEMBERED_PARTS).map(|option| short(option, 200)).collect(),
-        }
+impl Confirmation {
+    /// The question to the person.
+    pub fn question(&self) -> String {
+        let stop = if self.summary.ends_with(['.', '!', '?']) { "" } else { "." };
+        format!("{}{stop} {} Confirm?", self.summary, self.consequence)
     }
 }
 
-/// The answer to a clarifying question, unless it confirms or declines.
-pub(super) fn clarified(question: &Question) -> Option<&str> {
-    let said = question.clarification.as_deref()?;
-    (confirmation(question) != Some(said)).then_some(said)
+/// A question that is answered later.
+#[derive(Debug, Clone)]
+pub struct Accepted {
+    /// The id of the answer, which is also the session.
+    pub id: String,
+    /// The path where it is fetched.
+    pub poll: String,
+    /// Estimated seconds until the answer.
+    pub eta: Option<u64>,
+    /// The URL to which it is delivered.
+    pub callback: Option<String>,
 }
 
-/// The confirmation token, from its own member or as the chosen clarification.
-pub(super) fn confirmation(question: &Question) -> Option<&str> {
-    let chosen = || question.clarification.as_deref().filter(|said| records::looks_like_token(said));
-    question.confirmation.as_deref().or_else(chosen)
+/// A later answer that is not there yet.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    pub id: String,
+    pub progress: &'static str,
+    pub eta: Option<u64>,
+}
+
+/// A later answer that will never come.
+#[derive(Debug, Clone)]
+pub struct Gone {
+    pub id: String,
+    /// It was not answered in time; else its outcome is unknown.
+    pub is_expired: bool,
+    pub message: &'static str,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub refusal: Box<Refusal>,
+    /// What is wrong with the question, where AHP has a code of its own for it.
+    pub wrong: Option<Wrong>,
+    /// The id of the later answer that failed.
+    pub id: Option<String>,
+}
+
+impl Turn {
+    /// The session that the next question continues.
+    pub fn session(&self) -> Option<&str> {
+        match self {
+            Self::Answer(answer) => answer.session.as_deref(),
+            Self::Clarify(asked) => asked.session.as_deref(),
+            Self::Confirm(asked) => asked.session.as_deref(),
+            Self::Later(accepted) => Some(&accepted.id),
+            Self::Pending(pending) => Some(&pending.id),
+            Self::Gone(gone) => Some(&gone.id),
+            Self::Failed(failure) => failure.id.as_deref(),
+        }
+    }
+
+    /// Names no session, because it could not be stored. The id of a later answer stays.
+    pub(super) fn without_session(&mut self) {
+        match self {
+            Self::Answer(answer) => answer.session = None,
+            Self::Clarify(asked) => asked.session = None,
+            Self::Confirm(asked) => asked.session = None,
+            Self::Later(_) | Self::Pending(_) | Self::Gone(_) | Self::Failed(_) => {}
+        }
+    }
+
+    /// Why it was refused: the label of `frontdesk_rejections_total{reason}`.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Failed(failure) if failure.id.is_none() => Some(failure.refusal.reason),
+            Self::Confirm(asked) => Some(asked.reason),
+            _ => None,
+        }
+    }
+
+    /// The firewall's findings in the answer.
+    pub fn flags(&self) -> &[String] {
+        match self {
+            Self::Answer(answer) => &answer.flags,
+            _ => &[],
+        }
+    }
 }

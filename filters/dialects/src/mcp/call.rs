@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        ahp::{Question, Said, error},
+        ahp::{Conversed, Question, Turn, question::Wrong, turn::Answered},
         arguments::Function,
+        json,
     },
     envelope::{INVALID_PARAMS, Problem},
     era::META_CLIENT,
@@ -70,7 +71,7 @@ pub(super) fn question(
     function: &Function,
     mut arguments: Map<String, Value>,
     beside: &Beside<'_>,
-) -> Result<Question, Box<Said>> {
+) -> Result<Question, Wrong> {
     let key = function.key(&mut arguments);
     let mut asked = function.asked(arguments);
     for (name, value) in [("session_id", beside.session_id), ("confirmation", beside.confirmation)] {
@@ -88,95 +89,103 @@ pub(super) fn question(
     Question::read(asked, Some(&function.name))
 }
 
-/// The result of a refused call.
-pub(super) fn refused(refusal: &Refusal) -> Map<String, Value> {
-    told(&error::body(refusal), None, "")
+/// The result of a refused call, as the members of an object.
+pub(super) fn refused(refusal: &Refusal) -> String {
+    told(&Conversed::refused(refusal).turn, "")
 }
 
-/// The result of a call.
-pub(super) fn answered(said: &Said, function: &Function) -> Map<String, Value> {
-    let place = function.confirmed_as().unwrap_or("_meta.confirmation");
-    told(&said.body, said.confirmation.as_deref(), place)
+/// The result of a call, as the members of an object.
+pub(super) fn answered(turn: &Turn, function: &Function) -> String {
+    told(turn, function.confirmed_as().unwrap_or("_meta.confirmation"))
 }
 
 /// `place`: the argument that takes the confirmation token.
-fn told(body: &Value, confirmation: Option<&str>, place: &str) -> Map<String, Value> {
-    let failed = confirmation.is_some() || matches!(body["status"].as_str(), Some("error" | "failed" | "expired"));
-    let mut content = vec![json!({ "type": "text", "text": text(body, confirmation, place) })];
+fn told(turn: &Turn, place: &str) -> String {
+    let needs_person = matches!(turn, Turn::Confirm(_));
+    let failed = needs_person || matches!(turn, Turn::Failed(_) | Turn::Gone(_));
+    // The whole outcome, in AHP's form.
+    let whole = turn.json();
+    let mut content = vec![json!({ "type": "text", "text": text(turn, place) })];
     // Clients without structured content read it here (2025-06-18, "Structured Content").
-    if let Some(more) = more(&body["response"]) {
+    if let Turn::Answer(answer) = turn
+        && let Some(more) = more(answer)
+    {
         content.push(json!({ "type": "text", "text": more.to_string() }));
     }
-    let mut result = Map::new();
-    result.insert("content".into(), content.into());
-    let mut meta = Map::new();
-    if let Some(session) = body["session_id"].as_str() {
-        meta.insert("session_id".into(), session.into());
-    }
-    if let Some(token) = confirmation {
-        meta.insert("confirmation".into(), token.into());
-    }
-    if let Some(flags) = body.pointer("/meta/flags") {
-        meta.insert("flags".into(), flags.clone());
-    }
-    if failed {
-        let key = if confirmation.is_some() { "response" } else { "error" };
-        meta.insert(key.into(), body.clone());
-    } else {
-        result.insert("structuredContent".into(), body.clone());
-    }
-    result.insert("isError".into(), failed.into());
-    if !meta.is_empty() {
-        result.insert("_meta".into(), meta.into());
-    }
-    result
+    let mut result = Vec::new();
+    json::object(&mut result, |result| {
+        let session = turn.session();
+        if session.is_some() || failed || !turn.flags().is_empty() {
+            json::object(result.key("_meta"), |meta| {
+                if let Turn::Confirm(asked) = turn {
+                    meta.text("confirmation", &asked.token);
+                }
+                if failed && !needs_person {
+                    meta.json("error", &whole);
+                }
+                if !turn.flags().is_empty() {
+                    meta.texts("flags", turn.flags().iter().map(String::as_str));
+                }
+                if needs_person {
+                    meta.json("response", &whole);
+                }
+                if let Some(session) = session {
+                    meta.text("session_id", session);
+                }
+            });
+        }
+        result.value("content", &content.into());
+        result.value("isError", &failed.into());
+        if !failed {
+            result.json("structuredContent", &whole);
+        }
+    });
+    let result = String::from_utf8(result).unwrap_or_default();
+    result.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
 }
 
 /// The parts of an answer that are not in its words.
-fn more(response: &Value) -> Option<Value> {
-    let mut more = response.as_object()?.clone();
-    more.remove("answer");
-    more.remove("content_type");
+fn more(answer: &Answered) -> Option<Value> {
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
         _ => false,
     };
-    more.retain(|_, value| !empty(value));
+    let sources = answer.sources.clone().map(Value::from);
+    let parts = [("payload", answer.payload.clone()), ("sources", sources), ("follow_up", answer.follow_up.clone())];
+    let parts = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part.filter(|part| !empty(part))?)));
+    let more: Map<String, Value> = parts.collect();
     (!more.is_empty()).then_some(Value::Object(more))
 }
 
 /// An answer in words.
-fn text(body: &Value, confirmation: Option<&str>, place: &str) -> String {
-    let said = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    if let Some(token) = confirmation {
-        return format!(
+fn text(turn: &Turn, place: &str) -> String {
+    match turn {
+        Turn::Answer(answer) => answer.text.clone(),
+        Turn::Confirm(asked) => format!(
             "Nothing was done yet: a person has to confirm this first. {} Show them that; if they agree, call again with \
-             the same arguments and \"{place}\": \"{token}\".",
-            said("/clarification/question")
-        );
-    }
-    match body["status"].as_str() {
-        Some("clarification_needed") => {
-            let options = body.pointer("/clarification/options").and_then(Value::as_array);
-            let options: Vec<&str> = options.into_iter().flatten().filter_map(Value::as_str).collect();
-            let question = said("/clarification/question");
+             the same arguments and \"{place}\": \"{}\".",
+            asked.question(),
+            asked.token,
+        ),
+        Turn::Clarify(asked) => {
+            let options = asked.options.as_deref().unwrap_or_default();
             let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join("; ")) };
+            let (question, session) = (&asked.question, asked.session.as_deref().unwrap_or_default());
             format!(
-                "{question}{options} Call again with the answer as \"clarification\", and this \"session_id\": \"{}\".",
-                said("/session_id")
+                "{question}{options} Call again with the answer as \"clarification\", and this \"session_id\": \"{session}\"."
             )
         }
-        Some("accepted") => format!("This takes a while. The answer will be at {}; ask there.", said("/poll")),
-        Some("pending") => format!("Not done yet: {}", said("/progress")),
-        Some("success") => said("/response/answer").to_owned(),
-        _ => {
-            let mut text = said("/message").to_owned();
-            let violations = body["violations"].as_array().into_iter().flatten();
-            for violation in violations {
-                let part = |name| violation.get(name).and_then(Value::as_str).unwrap_or_default();
-                text.push_str(&format!("\n{}: {}", part("pointer"), part("message")));
+        Turn::Later(accepted) => {
+            format!("This takes a while. The answer will be at {}; ask there.", accepted.poll)
+        }
+        Turn::Pending(pending) => format!("Not done yet: {}", pending.progress),
+        Turn::Gone(gone) => gone.message.to_owned(),
+        Turn::Failed(failure) => {
+            let mut text = failure.refusal.detail.clone().into_owned();
+            for violation in &failure.refusal.violations {
+                text.push_str(&format!("\n{}: {}", violation.pointer, violation.message));
             }
             text
         }
@@ -186,41 +195,82 @@ fn text(body: &Value, confirmation: Option<&str>, place: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ahp::{
+        listed::Mode,
+        turn::{Clarification, Confirmation},
+    };
+    use frontdesk_base::{fault::Fault, violation::Violation};
+
+    fn result(turn: &Turn, place: &str) -> Value {
+        serde_json::from_str(&format!("{{{}}}", told(turn, place))).unwrap()
+    }
+
+    fn whole(turn: &Turn) -> Value {
+        serde_json::from_str(&turn.json()).unwrap()
+    }
 
     #[test]
     fn an_answer_is_told_in_words_and_whole() {
-        let body = json!({ "status": "success", "session_id": "s-1", "response": { "content_type": "text/answer",
-            "answer": "42.", "sources": [{ "url": "/a" }], "follow_up": {} } });
-        let result = Value::Object(told(&body, None, ""));
-        assert_eq!(result["content"][0], json!({ "type": "text", "text": "42." }));
-        assert_eq!(result["content"][1]["text"], "{\"sources\":[{\"url\":\"/a\"}]}");
-        assert_eq!((&result["structuredContent"], &result["isError"]), (&body, &json!(false)));
-        assert_eq!(result["_meta"]["session_id"], "s-1");
-        let plain =
-            json!({ "status": "success", "response": { "answer": "x", "content_type": "text/answer", "sources": [] } });
-        assert_eq!(told(&plain, None, "")["content"].as_array().map(Vec::len), Some(1));
+        let answer = Answered {
+            session: Some("s-1".into()),
+            text: "42.".into(),
+            content_type: "text/answer".into(),
+            fallback_from: None,
+            payload: None,
+            sources: Some(vec![json!({ "url": "/a" })]),
+            follow_up: Some(json!({})),
+            tokens_used: 1,
+            cached: false,
+            declined: false,
+            flags: vec!["pii".into()],
+            coverage: Value::Null,
+            confidence: Value::Null,
+            signals: Value::Null,
+            capability: "c".into(),
+            mode: Mode::Three,
+        };
+        let turn = Turn::Answer(Box::new(answer.clone()));
+        let told = result(&turn, "");
+        assert_eq!(told["content"][0], json!({ "type": "text", "text": "42." }));
+        assert_eq!(told["content"][1]["text"], "{\"sources\":[{\"url\":\"/a\"}]}");
+        assert_eq!((&told["structuredContent"], &told["isError"]), (&whole(&turn), &json!(false)));
+        assert_eq!(told["_meta"], json!({ "session_id": "s-1", "flags": ["pii"] }));
+        let plain = Answered { sources: Some(Vec::new()), session: None, flags: Vec::new(), ..answer };
+        let plain = result(&Turn::Answer(Box::new(plain)), "");
+        assert_eq!((plain["content"].as_array().map(Vec::len), plain.get("_meta")), (Some(1), None));
     }
 
     #[test]
     fn what_needs_a_person_is_no_success() {
-        let body = json!({ "status": "clarification_needed", "session_id": "s",
-            "clarification": { "question": "Hold it?", "options": ["t", "cancel"] } });
-        let result = Value::Object(told(&body, Some("t"), "confirmation"));
-        assert_eq!((&result["isError"], &result["_meta"]["confirmation"]), (&json!(true), &json!("t")));
-        let text = result["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("Hold it?") && text.contains("\"confirmation\": \"t\""), "{text}");
-        let asked = Value::Object(told(&body, None, ""));
+        let session = Some("s".to_owned());
+        let confirm = Turn::Confirm(Confirmation {
+            session: session.clone(),
+            summary: "Hold it".into(),
+            consequence: "It costs.".into(),
+            expires: 0,
+            token: "t".into(),
+            reason: "confirmation_required",
+        });
+        let told = result(&confirm, "confirmation");
+        assert_eq!((&told["isError"], &told["_meta"]["confirmation"]), (&json!(true), &json!("t")));
+        assert_eq!((&told["_meta"]["response"], told.get("structuredContent")), (&whole(&confirm), None));
+        let text = told["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("Hold it. It costs. Confirm?") && text.contains("\"confirmation\": \"t\""), "{text}");
+        let options = Some(vec!["t".to_owned(), "cancel".to_owned()]);
+        let asked = Turn::Clarify(Clarification { session, question: "Hold it?".into(), options, free_form: false });
+        let asked = result(&asked, "");
         assert_eq!(asked["isError"], false);
         assert!(asked["content"][0]["text"].as_str().unwrap().starts_with("Hold it? (t; cancel)"));
     }
 
     #[test]
     fn an_error_says_what_is_wrong() {
-        let body = json!({ "status": "error", "code": "invalid_request", "message": "Not so.",
-            "violations": [{ "pointer": "/a", "message": "is no number" }] });
-        let result = Value::Object(told(&body, None, ""));
-        assert_eq!((&result["isError"], &result["_meta"]["error"]), (&json!(true), &body));
-        assert_eq!(result["content"][0]["text"], "Not so.\n/a: is no number");
-        assert!(result.get("structuredContent").is_none());
+        let violations = vec![Violation { pointer: "/a".into(), message: "is no number".into() }];
+        let refusal = Refusal { violations, ..Refusal::from(Fault::InvalidInput).saying("Not so.") };
+        let turn = Conversed::refused(&refusal).turn;
+        let told = result(&turn, "");
+        assert_eq!((&told["isError"], &told["_meta"]["error"]), (&json!(true), &whole(&turn)));
+        assert_eq!(told["content"][0]["text"], "Not so.\n/a: is no number");
+        assert!(told.get("structuredContent").is_none());
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     super::{
         Publishing,
-        ahp::{self, Converse, Said},
+        ahp::{self, Converse, Conversed},
         arguments::Function,
     },
     HANDSHAKES, STATELESS, call,
@@ -173,13 +173,14 @@ impl Server {
         }
         let question = match call::question(function, call::arguments(request)?, beside) {
             Ok(question) => question,
-            Err(said) => {
-                let account = record(desk, incoming, function, said.reason.unwrap_or(WRONG));
-                return Ok(Served { account: Some(account), ..self.served(*said, function, request, era) });
+            Err(wrong) => {
+                let conversed = Conversed::wrong(wrong);
+                let account = record(desk, incoming, function, conversed.turn.reason().unwrap_or(WRONG));
+                return Ok(Served { account: Some(account), ..self.served(conversed, function, request, era) });
             }
         };
-        let said = self.converse.converse(desk, incoming, question, DIALECT).await;
-        Ok(self.served(said, function, request, era))
+        let conversed = self.converse.converse(desk, incoming, question, DIALECT).await;
+        Ok(self.served(conversed, function, request, era))
     }
 
     /// The result of a call that was refused before its tool. Written to the audit log where the tool exists.
@@ -198,14 +199,14 @@ impl Server {
 
     /// A response as a result. Headers that only accompany an HTTP error status are left out, since this reply is a
     /// 200.
-    fn served(&self, said: Said, function: &Function, request: &Request, era: Era) -> Served {
-        let reply = self.told(request, era, call::answered(&said, function));
-        Served { reason: said.reason, account: said.account, ..reply.into() }
+    fn served(&self, conversed: Conversed, function: &Function, request: &Request, era: Era) -> Served {
+        let reply = self.told(request, era, call::answered(&conversed.turn, function));
+        Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() }
     }
 
     /// The result of a call.
-    fn told(&self, request: &Request, era: Era, members: Map<String, Value>) -> Reply {
-        envelope::result(&request.id, &self.in_era(envelope::members(members), era, false))
+    fn told(&self, request: &Request, era: Era, members: String) -> Reply {
+        envelope::result(&request.id, &self.in_era(members, era, false))
     }
 }
 

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::super::{
-    ahp::{self, Converse, Question, Said},
+    ahp::{self, Converse, Conversed, Question},
     arguments::Function,
 };
 use frontdesk_config::Settings;
@@ -28,17 +28,17 @@ pub(super) struct Operation {
 #[async_trait]
 impl Serve for Operation {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
-        let said = match self.question(request) {
+        let conversed = match self.question(request) {
             Ok(question) => self.converse.converse(desk, request, question, DIALECT).await,
-            Err(said) => {
+            Err(conversed) => {
                 let Incoming { caller, request_id, .. } = *request;
                 let capability = self.function.index.into();
                 let turned = Turned { capability, caller, idempotency_key: None, request_id, dialect: DIALECT };
-                let reason = said.reason.unwrap_or("bad_request");
-                Said { account: Some(desk.compiled.turned_away(&turned, reason, desk.audit)), ..*said }
+                let reason = conversed.turn.reason().unwrap_or("bad_request");
+                Conversed { account: Some(desk.compiled.turned_away(&turned, reason, desk.audit)), ..*conversed }
             }
         };
-        ahp::served(said)
+        ahp::served(conversed)
     }
 
     /// A question in words has the usual bound (AHP §6.5); structured input has the bound of all inputs.
@@ -52,7 +52,7 @@ impl Serve for Operation {
 }
 
 impl Operation {
-    fn question(&self, request: &Incoming<'_>) -> Result<Question, Box<Said>> {
+    fn question(&self, request: &Incoming<'_>) -> Result<Question, Box<Conversed>> {
         let mut given = ahp::body(request)?;
         let around = if self.function.has_context() { None } else { given.remove("context") };
         let mut asked = self.function.asked(given);
@@ -69,7 +69,7 @@ impl Operation {
         {
             asked.insert("confirmation".into(), token.into());
         }
-        Question::read(asked, Some(&self.function.name))
+        Ok(Question::read(asked, Some(&self.function.name))?)
     }
 }
 
@@ -87,9 +87,9 @@ impl Serve for Nothing {
     async fn serve(&self, _: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let path = request.target.split(['?', '#']).next().unwrap_or_default();
         let named = path.strip_prefix(self.base.as_str()).unwrap_or_default();
-        let said = Said::unknown_capability(named, self.names.iter().map(String::as_str));
+        let conversed = Conversed::unknown_capability(named, self.names.iter().map(String::as_str));
         // AHP reports an unknown capability as an error in the body; here the path is wrong.
-        ahp::served(Said { status: StatusCode::NOT_FOUND, ..said })
+        ahp::served(Conversed { status: StatusCode::NOT_FOUND, ..conversed })
     }
 
     fn most(&self, settings: &Settings) -> usize {
