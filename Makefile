@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build test test-without-fast-path clients deploy-check drill promises browser apps setup keys check bench compare
+.PHONY: demo build test test-without-fast-path features clients deploy-check drill promises browser apps setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -24,6 +24,10 @@ test: keys
 # The same tests with every request through pingora: what passes there must not need the fast path.
 test-without-fast-path:
 	FRONTDESK_TEST_FAST_PATH=off $(MAKE) test
+
+# Builds with each of the optional parts left out, and with all of them left out.
+features: setup
+	CARGO=$(CARGO) .ci/features test
 
 # Clients that others wrote, against the demo; they come from PyPI and npm.
 clients: setup keys

@@ -10,7 +10,7 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The ones above them follow when they have none.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -19,6 +19,7 @@ const CRATES: [&str; 9] = [
     "filters/caller",
     "filters/ask",
     "filters/handoff",
+    "filters/harness-gateway",
     "filters",
 ];
 

@@ -6,25 +6,40 @@ use frontdesk_config::{
     self as config, Declaration, Extension, Extensions, Outline, Outside, Refused, Review, unchecked,
 };
 
+#[cfg(feature = "agtp")]
+use crate::dialect::agtp;
+#[cfg(feature = "handoff")]
+use crate::handoff;
+#[cfg(not(all(feature = "agtp", feature = "handoff", feature = "harness-gateway")))]
+use crate::left_out;
 use crate::{
     caller,
     content::llms,
     desk,
-    dialect::{agtp, ahp, aicp, api_catalog},
-    handoff,
-    harness::gateway,
+    dialect::{ahp, aicp, api_catalog},
 };
+#[cfg(feature = "harness-gateway")]
+use frontdesk_harness_gateway as gateway;
 
-/// All extensions.
+/// All extensions. Those of a Cargo feature that is off know only how to refuse their keys.
 pub const EXTENSIONS: Extensions = &[
     &caller::EXTENSION,
     &desk::EXTENSION,
     &ahp::EXTENSION,
     &aicp::EXTENSION,
     &DISCOVERY,
+    #[cfg(feature = "harness-gateway")]
     &gateway::EXTENSION,
+    #[cfg(not(feature = "harness-gateway"))]
+    &left_out::HARNESS_GATEWAY,
+    #[cfg(feature = "agtp")]
     &agtp::EXTENSION,
+    #[cfg(not(feature = "agtp"))]
+    &left_out::AGTP,
+    #[cfg(feature = "handoff")]
     &handoff::EXTENSION,
+    #[cfg(not(feature = "handoff"))]
+    &left_out::HANDOFF,
 ];
 
 /// The documents that belong to no dialect.

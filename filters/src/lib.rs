@@ -10,7 +10,10 @@ mod config_tests;
 mod decide;
 pub mod dialect;
 mod extensions;
+#[cfg(feature = "agtp")]
 pub mod frames;
+#[cfg(any(test, not(all(feature = "agtp", feature = "handoff", feature = "harness-gateway"))))]
+mod left_out;
 pub mod redirects;
 mod snapshot;
 
@@ -18,10 +21,9 @@ mod snapshot;
 pub mod site {
     pub use frontdesk_config::*;
 
-    pub use crate::{
-        dialect::agtp::{Break, breaks},
-        extensions::{declare, declare_text, outline, review},
-    };
+    #[cfg(feature = "agtp")]
+    pub use crate::dialect::agtp::{Break, breaks};
+    pub use crate::extensions::{declare, declare_text, outline, review};
 }
 
 /// Crawling pages, and the documents made from them.
@@ -48,12 +50,13 @@ use frontdesk_desk as serve;
 pub use frontdesk_desk::{self as desk, About, Framed, Incoming, Serve, Served, Serving, harness, problem};
 pub use frontdesk_discovery as discovery;
 pub use frontdesk_firewall as firewall;
+#[cfg(feature = "handoff")]
 pub use frontdesk_handoff as handoff;
 pub use frontdesk_state::{self as state, chain};
 
 use frontdesk_base::{etag, fault, reply};
 
-pub use decide::{
-    Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, decide_spoken, decide_unread, make,
-};
+pub use decide::{Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, make};
+#[cfg(feature = "agtp")]
+pub use decide::{decide_spoken, decide_unread};
 pub use snapshot::{Learned, Snapshot};

@@ -7,17 +7,20 @@ use std::{collections::HashMap, ops::Deref, sync::Arc};
 use bytes::Bytes;
 use http::{HeaderValue, Method};
 
+#[cfg(feature = "agtp")]
+use crate::dialect::agtp::Spoken;
+#[cfg(feature = "handoff")]
+use crate::handoff;
 use crate::{
     content::{
         crawl::Paths,
         llms::{self, Contents},
     },
     desk::{Compiled, ticket::Ticket},
-    dialect::{Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, agtp::Spoken, ahp, api_catalog},
+    dialect::{Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog},
     discovery::links::{self, Links},
     endpoint::Endpoint,
-    firewall, handoff,
-    harness::gateway,
+    firewall,
     page::{Insertion, signals::Signals},
     path::Path,
     problem,
@@ -43,6 +46,7 @@ pub struct Snapshot {
     /// The conversation.
     converse: Arc<ahp::Converse>,
     /// AGTP, which answers every path; `None` where it is off.
+    #[cfg(feature = "agtp")]
     pub(crate) spoken: Option<Arc<Spoken>>,
 }
 
@@ -86,8 +90,9 @@ impl Snapshot {
             published.documents.into_iter().for_each(|d| endpoints.add(Endpoint::document(d, dialect.explain)));
             published.endpoints.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         }
+        #[cfg(feature = "harness-gateway")]
         if let Some(path) = declaration.settings.harness.as_ref().and_then(|harness| harness.gateway_path.as_deref()) {
-            endpoints.add(gateway::endpoint(path));
+            endpoints.add(frontdesk_harness_gateway::endpoint(path));
         }
         let discovery = &declaration.settings.discovery;
         let path = |rel| announcements.iter().find(|a| a.rel == rel).map_or("/", |a| a.path.as_str());
@@ -103,8 +108,8 @@ impl Snapshot {
         if let Some(list) = api_catalog::document(declaration, occupied, &announcements) {
             endpoints.add(Endpoint::document(list, problem::reply));
         }
-        let handoff = declaration.settings.handoff.iter();
-        handoff.flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
+        #[cfg(feature = "handoff")]
+        declaration.settings.handoff.iter().flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
         compiled.insertion = discovery.notice.then(|| {
             let insertion = Insertion::standard(
                 path("ahp-manifest"),
@@ -132,6 +137,7 @@ impl Snapshot {
             manifest_explain: ahp::DIALECT.explain,
             manifest_path,
             converse,
+            #[cfg(feature = "agtp")]
             spoken: Spoken::new(declaration).map(Arc::new),
             compiled,
         }

@@ -25,7 +25,6 @@ use crate::{
     access::AccessLog,
     admin::{Admin, Attempts, Page},
     fast_path::FastPath,
-    frames::Frames,
     front::{Front, background::BackgroundTasks, inflight::InflightLimit},
     live::Live,
     logs::Logs,
@@ -172,7 +171,8 @@ async fn serve(
         traces: traces.clone(),
     };
     let conf = ServerConf { threads, upstream_keepalive_pool_size: POOL, max_retries: TRIES, ..ServerConf::default() };
-    let frames = Arc::new(Frames::new(front.clone()));
+    #[cfg(feature = "agtp")]
+    let frames = Arc::new(crate::frames::Frames::new(front.clone()));
     let mut proxy = HttpProxy::new(front.clone(), Arc::new(conf));
     proxy.handle_init_modules();
     let proxy = Arc::new(WithFastPath { app: Arc::new(proxy), shortcut: Arc::new(FastPath(front)) });
@@ -180,6 +180,8 @@ async fn serve(
     let Some(mut inherited) = succession::inherited(&live, &mut signals, place).await? else { return Ok(()) };
     let listeners = Listeners::bind(&live, &mut inherited)?;
     let open = listeners.open();
+    #[cfg(feature = "agtp")]
+    let mut listeners = listeners;
     if let Some(beside) = beside {
         beside(live.clone(), metrics.clone());
     }
@@ -196,7 +198,9 @@ async fn serve(
         page: Page::default(),
         attempts: Attempts::default(),
     };
-    listeners.serve((&gate, &proxy, &frames), (admin_gate.clone(), Arc::new(WithFastPath::long(admin))));
+    #[cfg(feature = "agtp")]
+    listeners.serve_frames(&gate, &frames);
+    listeners.serve((&gate, &proxy), (admin_gate.clone(), Arc::new(WithFastPath::long(admin))));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
     tokio::spawn(swaps::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));

@@ -13,12 +13,18 @@ mod certificate;
 mod cli;
 mod client_pace;
 mod clock;
+#[cfg(feature = "demo")]
 mod demo;
 mod engine;
 mod error_text;
 mod fast_path;
+#[cfg(feature = "agtp")]
 mod frames;
 mod front;
+#[cfg(feature = "handoff")]
+mod handoff;
+#[cfg(not(feature = "handoff"))]
+#[path = "no_handoff.rs"]
 mod handoff;
 mod intake;
 mod jobs;

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use frontdesk_filters::{Fault, firewall::Flags, frames};
+use frontdesk_filters::{Fault, firewall::Flags};
 use http::{Method, Version};
 use prometheus::{
     Gauge, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, core::Collector, proto::LabelPair,
@@ -29,7 +29,13 @@ use registry::Book;
 
 pub const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
 /// In the order of [`Spoken`].
-const PROTOCOLS: [&str; 4] = ["1.0", "1.1", "2", frames::PROTOCOL];
+const PROTOCOLS: &[&str] = &[
+    "1.0",
+    "1.1",
+    "2",
+    #[cfg(feature = "agtp")]
+    frontdesk_filters::frames::PROTOCOL,
+];
 /// The number of engine labels: none (not HTTP), and the two HTTP engines.
 const ENGINES: usize = 3;
 const STATUSES: usize = 600;
@@ -42,6 +48,7 @@ pub enum Spoken {
     Http10,
     Http11,
     Http2,
+    #[cfg(feature = "agtp")]
     Frames,
 }
 

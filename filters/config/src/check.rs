@@ -101,6 +101,11 @@ impl Walk<'_> {
         if matches!(item.value, Value::Broken) {
             return;
         }
+        if let Kind::LeftOut(feature) = kind {
+            let what = format!("this build of Frontdesk was made without the feature \"{feature}\"");
+            self.found.mistake(item.line, trail, what).hint("use a build with this feature, or remove the key");
+            return;
+        }
         coerce(kind, item);
         match (kind, &mut item.value) {
             (Kind::Any, _) | (Kind::Bool, Value::Boolean(_)) => {}

@@ -72,6 +72,8 @@ pub enum Kind {
     Subs(&'static Table),
     /// A string of this form, or a value of that kind.
     TextOr(Form, &'static Kind),
+    /// Nothing: this build was made without the Cargo feature of this name.
+    LeftOut(&'static str),
 }
 
 /// A table that accepts only these keys.
@@ -137,6 +139,7 @@ impl Kind {
             Self::OneOrList(each) => format!("{}, or a list of such", each.words()),
             Self::Map(_) | Self::Sub(_) => "a table".into(),
             Self::Subs(_) => "a list of tables".into(),
+            Self::LeftOut(_) => "nothing".into(),
             Self::TextOr(_, other) => format!("a string, or {}", other.words()),
         }
     }

@@ -3,13 +3,16 @@
 mod contract;
 mod corpus;
 mod example;
+#[cfg(feature = "handoff")]
 mod handoff;
+#[cfg(feature = "agtp")]
 mod identity;
 mod mistakes;
 mod outside;
 mod policy;
 mod recipes;
 mod rules;
+#[cfg(feature = "agtp")]
 mod verbs;
 
 use std::{

@@ -6,6 +6,7 @@ mod markdown;
 mod robots;
 #[cfg(test)]
 mod signature_corpus;
+#[cfg(feature = "agtp")]
 mod spoken;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use std::{
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 pub use made::{Got, Made, Making, Question, Site, Work, make};
+#[cfg(feature = "agtp")]
 pub use spoken::{decide_spoken, decide_unread};
 
 use crate::{
@@ -126,6 +128,7 @@ impl From<Reply> for Says {
 pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
     let path = Path::of(request.target);
     let desk = Desk { snapshot, counters, request, serve: None };
+    #[cfg(feature = "agtp")]
     if let Some(spoken) = &snapshot.spoken
         && spoken.claims(request.method, request.headers)
     {

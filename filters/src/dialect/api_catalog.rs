@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Announcement, Document, Occupied, Variant, agtp, ahp, cache_control, mcp, openapi};
+#[cfg(feature = "agtp")]
+use super::agtp;
+use super::{Announcement, Document, Occupied, Variant, ahp, cache_control, mcp, openapi};
 use crate::{content::llms, site::Declaration};
 
 /// Where it is.
@@ -77,6 +79,7 @@ fn apis<'a>(declaration: &'a Declaration, occupied: &Occupied, announcements: &'
                 .collect(),
         );
     }
+    #[cfg(feature = "agtp")]
     if settings.agtp.spoken && !occupied.contains(agtp::BOOTSTRAP) {
         api(agtp::BOOTSTRAP, Vec::new());
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{DIALECTS, Occupied, Publishing, agtp, ahp, openapi};
+#[cfg(feature = "agtp")]
+use super::agtp;
+use super::{DIALECTS, Occupied, Publishing, ahp, openapi};
 use crate::{Learned, Snapshot, content::llms, site::Declaration};
 
 /// The names of the exports.
@@ -21,6 +23,7 @@ pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes
         let snapshot = Snapshot::compile(declaration, &Learned::default());
         return snapshot.document(llms::PATH).filter(|_| !json);
     }
+    #[cfg(feature = "agtp")]
     if name == agtp::DIALECT.name {
         // This document is not served over HTTP, so it is built here.
         return agtp::manifest(declaration);
@@ -45,7 +48,12 @@ pub fn forms() -> impl Iterator<Item = &'static str> {
 
 /// A dialect's document in another form; `None` where it has none.
 pub fn export_as(name: &str, form: &str, declaration: &Declaration) -> Option<Bytes> {
-    (name == agtp::DIALECT.name && form == openapi::DIALECT.name).then(|| agtp::as_openapi(declaration)).flatten()
+    #[cfg(feature = "agtp")]
+    if name == agtp::DIALECT.name && form == openapi::DIALECT.name {
+        return agtp::as_openapi(declaration);
+    }
+    let _ = (name, form, declaration);
+    None
 }
 
 #[cfg(test)]
@@ -75,7 +83,7 @@ mod tests {
             for json in [false, true] {
                 let Some(exported) = export(name, json, &declaration) else {
                     // AGTP is off here.
-                    assert!(json && name == LLMS || name == agtp::DIALECT.name, "{name}");
+                    assert!(json && name == LLMS || name == "agtp", "{name}");
                     continue;
                 };
                 assert!(!exported.is_empty(), "{name}");

@@ -6,7 +6,9 @@ mod export;
 mod summary;
 
 pub use export::{export, export_as, exports, forms};
+#[cfg(feature = "agtp")]
 pub(crate) use frontdesk_agtp as agtp;
+#[cfg(feature = "agtp")]
 pub use frontdesk_agtp::diff as catalog;
 pub use frontdesk_dialects::{
     Announcement, Dialect, Document, Entry, Explain, Occupied, Probe, Publication, Publishing, Seen, Variant, ahp,
@@ -17,6 +19,7 @@ pub use summary::summary;
 use frontdesk_config::Settings;
 
 /// How an endpoint is called in verbs: what may be written, and what to write instead.
+#[cfg(feature = "agtp")]
 pub mod verbs {
     pub use frontdesk_agtp::{
         catalog::Catalog,
@@ -33,7 +36,14 @@ pub fn probes(settings: &Settings) -> Vec<Probe> {
 }
 
 /// The table of dialects, in the order of their announced links.
-pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT, mcp::DIALECT, openapi::DIALECT, agtp::DIALECT];
+pub const DIALECTS: &[Dialect] = &[
+    ahp::DIALECT,
+    aicp::DIALECT,
+    mcp::DIALECT,
+    openapi::DIALECT,
+    #[cfg(feature = "agtp")]
+    agtp::DIALECT,
+];
 
 #[cfg(test)]
 mod tests {
@@ -47,6 +57,7 @@ mod tests {
             .filter_map(|e| e.ok().filter(|e| e.path().is_dir()).map(|e| e.file_name().to_string_lossy().into_owned()))
             .collect();
         let mut table: Vec<String> = DIALECTS.iter().map(|d| d.name.to_owned()).collect();
+        #[cfg(feature = "agtp")]
         folders.push("agtp".into());
         folders.sort();
         table.sort();

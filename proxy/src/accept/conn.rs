@@ -109,6 +109,7 @@ impl Conn {
     }
 
     /// The host in the TLS handshake (SNI).
+    #[cfg(feature = "agtp")]
     pub fn server_name(&self) -> Option<&str> {
         match &self.io {
             Io::Tls(tls) => tls.get_ref().1.server_name(),

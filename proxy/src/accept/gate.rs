@@ -271,6 +271,7 @@ impl Gate {
     }
 
     /// The metrics of this gate.
+    #[cfg(feature = "agtp")]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

@@ -35,7 +35,9 @@ use gate::begun;
 
 pub use admission::Admission;
 pub use conn::Conn;
-pub use gate::{Due, Gate, Paused};
+#[cfg(feature = "agtp")]
+pub use gate::Due;
+pub use gate::{Gate, Paused};
 pub use info::ConnInfo;
 pub use portion::RequestBody;
 pub use serve::{FastPathOutcome, ServeFast, WithFastPath};
@@ -81,6 +83,7 @@ impl Manner {
     }
 
     /// For frames: TLS with that certificate, or cleartext.
+    #[cfg(feature = "agtp")]
     pub fn frames(certificate: Option<Arc<Certificate>>, proxy_protocol: bool) -> Result<Self, rustls::Error> {
         Ok(Self { tls: certificate.map(tls::frames).transpose()?, h2c: false, proxy_protocol })
     }

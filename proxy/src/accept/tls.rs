@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use frontdesk_filters::frames;
 use rustls::{
     ServerConfig, SupportedProtocolVersion,
     crypto::ring,
@@ -19,8 +18,9 @@ pub(super) fn http(certificate: Arc<Certificate>) -> Result<TlsAcceptor, rustls:
 
 /// An acceptor for TLS 1.3 only. A client without ALPN is assumed to speak this socket's protocol; a client that offers
 /// only other protocols is refused.
+#[cfg(feature = "agtp")]
 pub(super) fn frames(certificate: Arc<Certificate>) -> Result<TlsAcceptor, rustls::Error> {
-    acceptor(certificate, &[&TLS13], &[frames::PROTOCOL])
+    acceptor(certificate, &[&TLS13], &[frontdesk_filters::frames::PROTOCOL])
 }
 
 fn acceptor(

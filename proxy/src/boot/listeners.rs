@@ -17,6 +17,7 @@ use crate::{
 /// The bound sockets, before serving starts.
 pub(super) struct Listeners {
     http: Vec<Bound>,
+    #[cfg(feature = "agtp")]
     frames: Option<Bound>,
     admin: Bound,
 }
@@ -49,6 +50,7 @@ impl Listeners {
             let manner = Manner::tls(live.certificate(), listen.proxy_protocol).map_err(|e| no_tls("https", &e))?;
             http.push((bind(*address, "listen.https")?, manner, "https"));
         }
+        #[cfg(feature = "agtp")]
         let frames = match listen.agtp {
             // Without a certificate the address is loopback only: see the rules of [listen].
             Some(address) => {
@@ -58,26 +60,38 @@ impl Listeners {
             }
             None => None,
         };
-        Ok(Self { http, frames, admin: (bind(listen.admin, "listen.admin")?, Manner::plain(), "admin") })
+        Ok(Self {
+            http,
+            #[cfg(feature = "agtp")]
+            frames,
+            admin: (bind(listen.admin, "listen.admin")?, Manner::plain(), "admin"),
+        })
     }
 
     /// The sockets that a hand-over may send.
     pub(super) fn open(&self) -> Open {
-        let all = self.http.iter().chain(&self.frames).chain([&self.admin]);
+        let all = self.http.iter().chain([&self.admin]);
+        #[cfg(feature = "agtp")]
+        let all = all.chain(&self.frames);
         Open(all.map(|(listener, ..)| Arc::downgrade(listener)).collect())
     }
 
     /// Serves on each socket. The admin address has a gate of its own.
-    pub(super) fn serve<H: App, F: App, A: App>(
+    pub(super) fn serve<H: App, A: App>(
         self,
-        (gate, http, frames): (&Arc<Gate>, &Arc<H>, &Arc<F>),
+        (gate, http): (&Arc<Gate>, &Arc<H>),
         (admin_gate, admin): (Arc<Gate>, Arc<A>),
     ) {
         serve(admin_gate, self.admin, admin);
         for bound in self.http {
             serve(gate.clone(), bound, http.clone());
         }
-        if let Some(bound) = self.frames {
+    }
+
+    /// Serves on the AGTP socket, if there is one.
+    #[cfg(feature = "agtp")]
+    pub(super) fn serve_frames<F: App>(&mut self, gate: &Arc<Gate>, frames: &Arc<F>) {
+        if let Some(bound) = self.frames.take() {
             serve(gate.clone(), bound, frames.clone());
         }
     }

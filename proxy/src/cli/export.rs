@@ -6,13 +6,23 @@ use std::{
     process::ExitCode,
 };
 
+use clap::builder::PossibleValue;
 use frontdesk_filters::dialect;
 
-use super::check;
+use super::{check, left_out};
 use crate::source::Source;
+
+/// The documents that can be printed, and hidden ones that need a feature which this build has not.
+pub(super) fn names() -> impl Iterator<Item = PossibleValue> {
+    let left_out = left_out::EXPORTS.iter().map(|(name, _)| PossibleValue::new(*name).hide(true));
+    dialect::exports().map(PossibleValue::new).chain(left_out)
+}
 
 /// Prints mistakes on standard error, so that standard output holds the document alone.
 pub(super) fn export(what: &str, file: PathBuf, json: bool, form: Option<&str>, out: Option<PathBuf>) -> ExitCode {
+    if let Some((name, feature)) = left_out::EXPORTS.iter().find(|(name, _)| *name == what) {
+        return left_out::refuse(&format!("frontdesk export {name}"), feature);
+    }
     let review = match check::reviewed(&Source::file(file)) {
         Ok(review) => review,
         Err(code) => return code,

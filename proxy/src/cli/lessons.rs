@@ -97,7 +97,7 @@ mod tests {
 
     /// The names of all commands that do something, as the lessons name them.
     fn commands(of: &Command, before: &str, found: &mut Vec<(String, bool)>) {
-        for command in of.get_subcommands().filter(|command| command.get_name() != "help") {
+        for command in of.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set()) {
             let name = format!("{before} {}", command.get_name()).trim().to_owned();
             found.push((name.clone(), command.has_subcommands()));
             commands(command, &name, found);
@@ -108,7 +108,7 @@ mod tests {
     fn every_command_is_taught_and_every_example_can_be_pasted() {
         let mut found = Vec::new();
         commands(&command(), "", &mut found);
-        assert!(found.len() > 10, "{found:?}");
+        assert!(found.len() > 5, "{found:?}");
         let lessons = all();
         assert_eq!(lessons.len(), found.len() + 1, "a lesson for each, and no other");
         for (name, group) in found {

@@ -1,15 +1,21 @@
 //! The command line: its arguments, their help texts, and the dispatch to one module for each command.
 
+#[cfg(feature = "agtp")]
 mod catalog;
 mod check;
 mod completions;
+#[cfg(feature = "demo")]
 mod demo;
 mod export;
 mod firewall;
+#[cfg(feature = "handoff")]
 mod handoff;
 mod health;
+#[cfg(feature = "tools")]
 mod import;
+#[cfg(feature = "tools")]
 mod inspect;
+mod left_out;
 mod lessons;
 mod man;
 mod run;
@@ -60,10 +66,14 @@ enum Command {
         #[arg(long)]
         connect: bool,
     },
+    #[cfg(not(feature = "tools"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Inspect(left_out::Arguments),
     /// Show what a site offers agents, and what Frontdesk in front of it would add.
     ///
     /// The command reads the page at the URL and documents of the site, about 15 requests in all.
     /// It calls no action, sends no credential, and follows no redirect to another site.
+    #[cfg(feature = "tools")]
     #[command(verbatim_doc_comment)]
     Inspect {
         /// The site: `https://example.com`, or only its name.
@@ -78,7 +88,7 @@ enum Command {
     /// The command needs only the configuration and sends no request.
     Export {
         /// The document to print.
-        #[arg(value_parser = PossibleValuesParser::new(dialect::exports()))]
+        #[arg(value_parser = PossibleValuesParser::new(export::names()))]
         what: String,
         /// The configuration, or a contract alone.
         file: PathBuf,
@@ -92,14 +102,26 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+    #[cfg(not(feature = "tools"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Import(left_out::Arguments),
     /// Turn a description of the site's interface into a first configuration.
     ///
     /// The output marks each guess with "review:", so that you can check it.
+    #[cfg(feature = "tools")]
     Import(Import),
+    #[cfg(not(feature = "agtp"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Catalog(left_out::Arguments),
     /// Compare catalogs of verbs.
+    #[cfg(feature = "agtp")]
     #[command(subcommand)]
     Catalog(Catalog),
+    #[cfg(not(feature = "handoff"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Handoff(left_out::Arguments),
     /// Check or update a handoff between agents.
+    #[cfg(feature = "handoff")]
     #[command(subcommand)]
     Handoff(handoff::Handoff),
     /// Filter a text as the firewall filters responses to agents.
@@ -120,10 +142,14 @@ enum Command {
         #[arg(long)]
         live: bool,
     },
+    #[cfg(not(feature = "demo"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Demo(left_out::Arguments),
     /// Run in front of a bundled example site.
     ///
     /// The demo starts a travel site with flights and bookings, and Frontdesk in front of it. It
     /// prints commands to try.
+    #[cfg(feature = "demo")]
     #[command(verbatim_doc_comment)]
     Demo {
         /// The address to listen on.
@@ -149,6 +175,7 @@ enum Command {
     },
 }
 
+#[cfg(feature = "agtp")]
 #[derive(Subcommand)]
 enum Catalog {
     /// Show the differences of two catalogs, and what they would break in your configurations.
@@ -166,6 +193,7 @@ enum Catalog {
     },
 }
 
+#[cfg(feature = "tools")]
 #[derive(Args)]
 struct Import {
     /// The format of the document.
@@ -228,16 +256,31 @@ pub fn main() -> ExitCode {
     match asked {
         Command::Run(args) => run::run(args),
         Command::Check { file, config, connect } => check::check(file.or(config).unwrap_or_default(), connect),
+        #[cfg(feature = "tools")]
         Command::Inspect { url, json } => inspect::inspect(&url, json),
+        #[cfg(not(feature = "tools"))]
+        Command::Inspect(_) => left_out::refuse("frontdesk inspect", "tools"),
         Command::Export { what, file, json, form, out } => export::export(&what, file, json, form.as_deref(), out),
+        #[cfg(feature = "tools")]
         Command::Import(args) => import::import(args),
+        #[cfg(not(feature = "tools"))]
+        Command::Import(_) => left_out::refuse("frontdesk import", "tools"),
+        #[cfg(not(feature = "agtp"))]
+        Command::Catalog(_) => left_out::refuse("frontdesk catalog", "agtp"),
+        #[cfg(feature = "agtp")]
         Command::Catalog(Catalog::Diff { old, new, against, json }) => {
             catalog::diff(&old, &new, against.as_deref(), json)
         }
+        #[cfg(feature = "handoff")]
         Command::Handoff(what) => handoff::handoff(what),
+        #[cfg(not(feature = "handoff"))]
+        Command::Handoff(_) => left_out::refuse("frontdesk handoff", "handoff"),
         Command::Firewall { file } => firewall::firewall(file),
         Command::Health { admin, live } => health::health(admin, live),
+        #[cfg(feature = "demo")]
         Command::Demo { listen, admin } => demo::demo(listen, admin),
+        #[cfg(not(feature = "demo"))]
+        Command::Demo(_) => left_out::refuse("frontdesk demo", "demo"),
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { command, dir } => man::man(&command, dir.as_deref()),
     }
@@ -290,6 +333,9 @@ mod tests {
             "frontdesk firewall a.toml",
             "frontdesk handoff manifest .ai/handoff --agent a --session-id s --phase fix --duration 5 --commit c --locked",
         ] {
+            if left_out::is_left_out(line.trim_start_matches("frontdesk ")) {
+                continue;
+            }
             let what = dialect::exports().next().unwrap_or_default();
             let line = line.replace("WHAT", what);
             assert!(Cli::try_parse_from(line.split(' ')).is_ok(), "{line}");

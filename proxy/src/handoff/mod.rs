@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The label under which refused manifest entries are counted.
 const REFUSED: &str = "handoff_name";
 
+/// What the handler of the directory reads.
+pub type Notes = Arc<dyn Source>;
+
 /// A directory, and its last state.
 pub struct Handoff {
     dir: Arc<Path>,
@@ -56,6 +59,11 @@ impl Handoff {
             let (looks, metrics) = (Arc::new(Semaphore::new(LOOKS)), metrics.clone());
             Arc::new(Self { dir, shelf, looks, metrics, refused: Mutex::default() })
         }))
+    }
+
+    /// The same for its handler.
+    pub fn notes(self: Arc<Self>) -> Notes {
+        self
     }
 
     /// Logs once which manifest entries were refused.

@@ -4,14 +4,13 @@ use std::{net::IpAddr, sync::Arc, time::SystemTime};
 
 use frontdesk_filters::{
     Learned, Snapshot,
-    handoff::Source,
     harness::Harness,
     site::{Declaration, Mistake},
 };
 
 use crate::{
     audit,
-    handoff::Handoff,
+    handoff::{Handoff, Notes},
     share::Bound,
     store::Store,
     upstream::{NoPlace, Place, Pool},
@@ -30,7 +29,7 @@ pub struct Running {
     /// Kept while `handoff.dir` stays the same, because it holds the last complete state while an agent writes there.
     pub handoff: Option<Arc<Handoff>>,
     /// The same for its handler.
-    pub notes: Option<Arc<dyn Source>>,
+    pub notes: Option<Notes>,
     /// The declaration that everything was compiled from. New facts compile it again.
     pub declaration: Declaration,
     pub since: SystemTime,
@@ -55,7 +54,7 @@ impl Running {
     pub(super) fn new(declaration: Declaration, learned: &Learned, homes: Homes) -> Self {
         let snapshot = Snapshot::compile(&declaration, learned);
         let Homes { pool, store, audit, harness, handoff } = homes;
-        let notes = handoff.clone().map(|handoff| handoff as _);
+        let notes = handoff.clone().map(Handoff::notes);
         Self { snapshot, pool, store, audit, harness, handoff, notes, declaration, since: SystemTime::now() }
     }
 

@@ -84,7 +84,7 @@ impl Greeted {
 }
 
 /// The major version, which has to match.
-pub(super) fn major(version: &str) -> &str {
+pub fn major(version: &str) -> &str {
     version.split('.').next().unwrap_or_default()
 }
 

@@ -73,7 +73,7 @@ pub enum NoAnswer {
 
 impl NoAnswer {
     /// The reason, for the log.
-    pub(super) fn words(self) -> String {
+    pub fn words(self) -> String {
         match self {
             Self::Away(why) | Self::Broken(why) => why,
             Self::NotOffered => "it does not offer this".into(),

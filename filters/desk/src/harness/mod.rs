@@ -1,15 +1,16 @@
-//! Supervision by the Agent Harness Protocol: Frontdesk as an agent that asks, and as a gateway for other agents.
+//! Supervision by the Agent Harness Protocol: Frontdesk as an agent that asks. The gateway for other agents is the crate
+//! `frontdesk-harness-gateway`.
 //!
 //! This is another protocol than the Agent Handshake Protocol, although both are abbreviated AHP. Nothing here knows
 //! the transport.
 
 pub mod decision;
-pub mod gateway;
 mod greeting;
 pub mod kinds;
 mod line;
 mod link;
 mod notes;
+mod passed;
 mod pressure;
 mod question;
 mod queue;
@@ -19,10 +20,10 @@ mod telemetry;
 mod verdict;
 pub mod wire;
 
-pub use gateway::Passed;
-pub use greeting::{Greeted, Hello};
+pub use greeting::{Greeted, Hello, major};
 pub use line::{Line, Lost, Way};
 pub use link::{Link, NoAnswer};
+pub use passed::Passed;
 pub use question::Action;
 pub use supervisor::{Harness, Unwanted};
 pub use telemetry::Telemetry;

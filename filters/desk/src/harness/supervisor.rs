@@ -8,12 +8,12 @@ use std::{fmt, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    Passed,
     decision::{Approval, Backpressure, Decision, strictness},
     greeting::Hello,
     kinds::{Family, Kind},
     line::Way,
     link::{Link, NoAnswer},
+    passed::Passed,
     pressure::Pressure,
     question::{Action, agent, arguments},
     sessions::Sessions,

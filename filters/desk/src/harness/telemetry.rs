@@ -39,7 +39,8 @@ impl Telemetry {
         *self.trouble.lock() = Some(Box::new(tell));
     }
 
-    pub(super) fn trouble(&self, harness: &str, why: &str) {
+    /// Reports that a harness gave no valid decision, and why.
+    pub fn trouble(&self, harness: &str, why: &str) {
         if let Some(tell) = &*self.trouble.lock() {
             tell(harness, why);
         }

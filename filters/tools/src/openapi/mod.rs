@@ -14,6 +14,7 @@ mod pointer;
 mod schemas;
 mod security;
 mod server;
+#[cfg(feature = "agtp")]
 mod verbs;
 mod walk;
 mod write;

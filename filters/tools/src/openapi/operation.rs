@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+#[cfg(feature = "agtp")]
+use super::verbs::{Spoken, Verbs};
 use super::{
     guess::{self, Guess},
     input::Input,
@@ -9,7 +11,6 @@ use super::{
     pointer::{At, shown},
     schemas::Schemas,
     security::{self, Needs},
-    verbs::{Spoken, Verbs},
 };
 use frontdesk_base::media::essence;
 use frontdesk_filters::site::{PATHS, names::DESCRIPTION};
@@ -39,6 +40,8 @@ pub(super) struct Capability {
     pub(super) needs: Needs,
     pub(super) site_method: &'static str,
     pub(super) site_path: String,
+    /// The suggested verb and path.
+    #[cfg(feature = "agtp")]
     pub(super) spoken: Spoken,
     pub(super) form: bool,
     /// The site's answer is not JSON.
@@ -84,6 +87,7 @@ pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Opera
 pub(super) struct Maker<'s> {
     ids: name::Taken,
     addresses: name::Taken,
+    #[cfg(feature = "agtp")]
     verbs: Verbs,
     base: &'s str,
 }
@@ -94,7 +98,13 @@ impl<'s> Maker<'s> {
         let methods = METHODS.iter().flat_map(|(_, method)| PATHS.map(|(_, path)| format!("{method} {path}")));
         let taken: Vec<String> = methods.collect();
         let addresses = name::Taken::with(taken.iter().map(String::as_str));
-        Self { ids: name::Taken::default(), addresses, verbs: Verbs::new(), base }
+        Self {
+            ids: name::Taken::default(),
+            addresses,
+            #[cfg(feature = "agtp")]
+            verbs: Verbs::new(),
+            base,
+        }
     }
 
     pub(super) fn make<'d>(&mut self, operation: &Operation<'d>, schemas: &mut Schemas<'d>) -> Capability {
@@ -107,9 +117,9 @@ impl<'s> Maker<'s> {
         elsewhere(operation, &mut notes);
         let method = if operation.method == "HEAD" { "GET" } else { operation.method };
         let (form, unfit, input) = (input.form, input.unfit.take(), input.schema());
-        let acts = guess::is_action(guess.kind);
         Capability {
-            spoken: self.verbs.name(method, &id, operation.path, &input, acts),
+            #[cfg(feature = "agtp")]
+            spoken: self.verbs.name(method, &id, operation.path, &input, guess::is_action(guess.kind)),
             description: description(operation),
             method,
             endpoint: self.endpoint(method, operation.path),

@@ -1,7 +1,9 @@
 //! Writes the declaration: the site, the authentication, the schemas, the capabilities.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+#[cfg(feature = "agtp")]
+use super::verbs::Spoken;
 use super::{
     guess, name,
     operation::Capability,
@@ -24,6 +26,7 @@ pub(super) fn head(page: &mut Page, document: &Value, asked: &Asked, left_out: u
     page.comment("- Everything that was guessed is marked \"review:\". Look at each, then take the mark away.");
     page.comment("- Type and risk decide what a person has to confirm. They were guessed from methods and names.");
     page.comment("- Leave out what agents have no business with, or write exposed = false.");
+    #[cfg(feature = "agtp")]
     page.comment(
         "- A verb and a path (agtp) are how agents of the AGTP call it; intent, outcome and impact are said there.",
     );
@@ -87,6 +90,16 @@ pub(super) fn schemas(page: &mut Page, named: &[Named]) {
 }
 
 /// One of `[[capabilities]]`.
+/// The suggested verb and path.
+#[cfg(feature = "agtp")]
+fn verb(page: &mut Page, spoken: &Spoken) {
+    if let Some(note) = &spoken.note {
+        page.comment(note);
+    }
+    let agtp = serde_json::json!({ "method": spoken.method, "path": spoken.path });
+    page.guess("agtp", agtp, "guessed; a person says intent and impact");
+}
+
 pub(super) fn capability(page: &mut Page, capability: &Capability) {
     let (kind, risk) = (capability.guess.kind, capability.guess.risk);
     page.blank();
@@ -112,12 +125,8 @@ pub(super) fn capability(page: &mut Page, capability: &Capability) {
         page.guess("requires_user_confirmation", true, "guessed from the type");
         page.guess("idempotency_required", true, "guessed from the risk");
     }
-    let spoken = &capability.spoken;
-    if let Some(note) = &spoken.note {
-        page.comment(note);
-    }
-    let agtp = json!({ "method": spoken.method, "path": spoken.path });
-    page.guess("agtp", agtp, "guessed; a person says intent and impact");
+    #[cfg(feature = "agtp")]
+    verb(page, &capability.spoken);
     if let Some(why) = &capability.unfit {
         page.guess("exposed", false, why);
     }

@@ -3,6 +3,7 @@
 mod audit;
 mod chains;
 mod found;
+#[cfg(feature = "handoff")]
 mod handoff;
 mod harness;
 mod keys;
@@ -54,12 +55,13 @@ pub(super) fn start(
         store::tend(live, metrics),
         audit::tell(live, metrics),
         chains::store(live, metrics, chains),
-        handoff::look(live),
         harness::greet(live, metrics),
         harness::tell(live, metrics),
         seen::sample(metrics),
         read::read(live, Reader::new(live, outbound, metrics, drain)),
     ];
+    #[cfg(feature = "handoff")]
+    let jobs = jobs.into_iter().chain([handoff::look(live)]).collect();
     supervise(jobs, metrics, drain);
 }
 

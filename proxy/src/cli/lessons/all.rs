@@ -2,14 +2,29 @@
 
 use frontdesk_filters::dialect;
 
-use super::{super::import, CODES, Lesson};
+#[cfg(feature = "tools")]
+use super::super::import;
+use super::{super::left_out::is_left_out, CODES, Lesson};
 
 /// The meaning of exit code 2 where only the command line can be wrong.
 const MISUSE: &str = "the command line is not valid";
 
 /// The help of all commands, `frontdesk` itself first.
 pub(in crate::cli) fn all() -> Vec<Lesson> {
+    let mut lessons = every();
+    lessons.retain(|lesson| !is_left_out(lesson.command));
+    for lesson in &mut lessons {
+        lesson.examples.retain(|(_, line)| !is_left_out(line.trim_start_matches("frontdesk ")));
+    }
+    lessons
+}
+
+/// The same for a build that leaves no command out.
+fn every() -> Vec<Lesson> {
     let exported = dialect::exports().next().unwrap_or_default();
+    #[cfg(not(feature = "tools"))]
+    let imported = "";
+    #[cfg(feature = "tools")]
     let imported = import::formats().first().copied().unwrap_or_default();
     let e = |why: &'static str, line: &str| (why, format!("frontdesk {line}"));
     vec![

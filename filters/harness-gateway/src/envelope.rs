@@ -4,13 +4,15 @@
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use super::super::wire::{HANDLER_FAILED, NO_MESSAGE};
-use crate::problem;
 use frontdesk_base::{
     fault::{Fault, Refusal},
     media,
     reply::Reply,
     strict,
+};
+use frontdesk_desk::{
+    harness::wire::{HANDLER_FAILED, NO_MESSAGE},
+    problem,
 };
 use frontdesk_page::Insertion;
 

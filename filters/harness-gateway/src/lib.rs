@@ -5,6 +5,8 @@
 //! no decision of its own and changes nothing on the way. Where a harness gives no answer, the gateway answers with
 //! the strictest decision of that kind; `on_error` applies to Frontdesk's own calls only.
 
+#![forbid(unsafe_code)]
+
 mod combined;
 mod contract;
 mod declaration;
@@ -20,12 +22,6 @@ use async_trait::async_trait;
 use http::{HeaderName, Method};
 
 use self::{envelope::Problem, passing::Passing};
-use super::wire::HANDLER_FAILED;
-use crate::{
-    Desk,
-    endpoint::Endpoint,
-    serve::{Incoming, Serve, Served},
-};
 pub use declaration::EXTENSION;
 use frontdesk_base::{
     fault::{CHALLENGE, Fault, Refusal},
@@ -33,7 +29,7 @@ use frontdesk_base::{
 };
 use frontdesk_caller::{Caller, Proven, prove};
 use frontdesk_config::Settings;
-pub use record::Passed;
+use frontdesk_desk::{Desk, Endpoint, Incoming, Serve, Served, harness::wire::HANDLER_FAILED};
 
 /// Maximum bytes of a message.
 const MOST: usize = 256 * 1024;
@@ -93,7 +89,7 @@ async fn passed(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Served {
         Err((problem, id)) => return wrong(problem, id.as_deref()),
     };
     let Some(harness) = desk.harness else {
-        return wrong(Problem::new(HANDLER_FAILED, "Nobody decides here."), message.id.as_deref());
+        return wrong(Problem::new(HANDLER_FAILED, "No harness is configured here."), message.id.as_deref());
     };
     let id = message.id.clone();
     match Passing::new(harness, desk, incoming).answered(message).await {

@@ -13,18 +13,16 @@ use super::{
     record::{Line, Record},
     shape::Shape,
 };
-use crate::{
-    Desk,
+use frontdesk_base::reply::Reply;
+use frontdesk_desk::{
+    Desk, Incoming,
     harness::{
-        Harness,
-        greeting::{Greeted, major},
+        Greeted, Harness, Link, NoAnswer,
         kinds::Kind,
-        link::{Link, NoAnswer},
+        major,
         wire::{self, BAD_PARAMS, HANDLER_FAILED, NO_MESSAGE, NO_METHOD, UNSUPPORTED_VERSION},
     },
-    serve::Incoming,
 };
-use frontdesk_base::reply::Reply;
 
 /// Maximum events in a batch, whatever the harnesses accept, because each needs an audit line.
 const BATCH: usize = 100;

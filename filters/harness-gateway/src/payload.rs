@@ -6,7 +6,7 @@ use super::shape::{
     Need::{Default, May, Must},
     Shape::{self, Any, Bool, List, Map, Object, Signed, Text, Variant, Whole, Word, WordOr},
 };
-use crate::harness::kinds::Kind;
+use frontdesk_desk::harness::kinds::Kind;
 
 /// The shape of a kind's payload; `None`: any.
 pub(super) fn of(kind: Kind) -> Option<&'static Shape> {

@@ -1,41 +1,18 @@
 //! The audit lines of the gateway: the sender, the kind of event, the tool, the decision and the harness. They never
 //! contain the payload.
 
-use std::{
-    collections::HashMap,
-    mem::take,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
-use parking_lot::Mutex;
 use serde_json::json;
 
 use super::envelope::Problem;
-use crate::{
-    harness::wire::HANDLER_FAILED,
-    serve::Incoming,
-    {
-        Desk,
-        audit::{NotWritten, Place},
-        rfc3339,
-    },
-};
 use frontdesk_base::text::fitted;
-
-/// Counts of gateway events by kind and decision since the last scrape.
-#[derive(Debug, Default)]
-pub struct Passed(Mutex<HashMap<(&'static str, String), u64>>);
-
-impl Passed {
-    fn count(&self, kind: &'static str, decision: &str) {
-        *self.0.lock().entry((kind, decision.to_owned())).or_default() += 1;
-    }
-
-    /// Takes the counts: kind, decision, number.
-    pub fn take(&self) -> HashMap<(&'static str, String), u64> {
-        take(&mut *self.0.lock())
-    }
-}
+use frontdesk_desk::{
+    Desk, Incoming,
+    audit::{NotWritten, Place},
+    harness::{Passed, wire::HANDLER_FAILED},
+    rfc3339,
+};
 
 /// One audit line.
 pub(super) struct Line<'a> {

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{
+use frontdesk_desk::harness::{
     decision::{Decision, strictness},
     kinds::{Family, Kind},
 };
@@ -166,7 +166,7 @@ fn refusal(family: Family) -> (Value, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::kinds::KINDS;
+    use frontdesk_desk::harness::kinds::KINDS;
 
     fn event(kind: Kind, payload: Value) -> Event {
         let params = json!({ "payload": payload });
