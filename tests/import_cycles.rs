@@ -1,4 +1,4 @@
-//! In the lower crates no modules import each other in a cycle, except a module and its own submodules.
+//! In most crates no modules import each other in a cycle, except a module and its own submodules.
 //!
 //! Imports are read as text. A re-export of a parent (`use super::Item`) counts as an import of the parent.
 
@@ -9,8 +9,8 @@ use std::{
 
 use crate::house::{ROOT, sources};
 
-/// Crates without a circle. The ones above them follow when they have none.
-const CRATES: [&str; 10] = [
+/// Crates without a circle. The others follow when they have none.
+const CRATES: [&str; 12] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -18,8 +18,10 @@ const CRATES: [&str; 10] = [
     "filters/config",
     "filters/caller",
     "filters/ask",
+    "filters/desk",
     "filters/handoff",
     "filters/harness-gateway",
+    "filters/agtp",
     "filters",
 ];
 
@@ -133,7 +135,7 @@ fn read(folder: &str) -> BTreeMap<Module, String> {
 }
 
 #[test]
-fn house_no_modules_of_the_lower_crates_import_each_other() {
+fn house_no_modules_import_each_other() {
     for folder in CRATES {
         let files = read(folder);
         let imports = imports(&files);

@@ -1,5 +1,7 @@
 //! `DISCOVER`: the manifest, and the server's lists (AGTP-API §5.8, §8.10).
 
+use std::sync::Arc;
+
 use http::{HeaderName, HeaderValue, header};
 use serde_json::{Map, Value, json};
 
@@ -7,12 +9,14 @@ use super::{
     Spoken,
     calling::Calling,
     describe::SUPPORTED,
-    error, lifecycle,
+    endpoint::Endpoint,
+    error,
+    genesis::Hosted,
+    lifecycle,
     manifest::{TYPE, VERSION, apis},
     native::RESERVED,
     path::Asked,
     said::{JSON, Said, Wrong},
-    spoken::listed,
     warning::ENDPOINT_WARNING,
 };
 use frontdesk_base::{
@@ -80,6 +84,17 @@ fn input_schema(path: &str) -> Value {
         }
     }
     schema
+}
+
+/// The hosted agent's entry in lists.
+pub(super) fn listed(hosted: &Hosted, endpoints: &[Arc<Endpoint>]) -> Value {
+    /// Maximum endpoints in the summary.
+    const TOLD: usize = 5;
+    let mut listing = hosted.listing();
+    listing["methods_count"] = endpoints.len().into();
+    let skills: Vec<&str> = endpoints.iter().take(TOLD).map(|endpoint| endpoint.description.as_str()).collect();
+    listing["skills_summary"] = hosted.description.clone().unwrap_or_else(|| skills.join(" ")).into();
+    listing
 }
 
 /// The built-in endpoints, which the manifest lists beside the operator's (§5.8).

@@ -8,17 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     catalog::Catalog,
-    error::UPSTREAM,
-    inputs::{Inputs, input_schema},
+    error::{COMPOSITION_FAILED, UPSTREAM},
+    inputs::{Inputs, SCHEMA, input_schema},
+    name,
     template::Template,
 };
 use frontdesk_config::{Capability, CapabilityKind, DeprecatedEndpoint, Settings};
 use frontdesk_desk::{Called, Prepared, Violation};
-
-/// The error of every composition (§12.1).
-pub(super) const COMPOSITION_FAILED: &str = "composition_failed";
-/// The dialect of JSON Schema (§6.4).
-pub(super) const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The target behind an endpoint.
 #[derive(Debug, Clone)]
@@ -251,4 +247,15 @@ fn warning(gone: &DeprecatedEndpoint) -> String {
         warning.push_str(&format!("; removed_in={removed_in}"));
     }
     warning
+}
+
+/// The endpoint of a capability; `None` where its verb is removed.
+pub(super) fn endpoint_of(index: usize, capability: &Capability, catalog: &Catalog) -> Option<Endpoint> {
+    let method = name::method_of(capability.kind, capability.agtp.method.as_deref());
+    if catalog.is_removed(method) {
+        return None;
+    }
+    let path = name::path_of(&capability.id, capability.agtp.path.as_deref(), catalog);
+    let template = Template::parse(&path, catalog).ok()?;
+    Some(Endpoint::new(Behind::Declared(index), capability, (method, &path), template, catalog))
 }

@@ -4,7 +4,6 @@ use http::{StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{
-    endpoint::COMPOSITION_FAILED,
     said::{JSON, Wrong},
     wire::Refused,
 };
@@ -24,6 +23,9 @@ pub(super) const UPSTREAM: [&str; 5] = [
     "upstream_authentication_failed",
     "upstream_error",
 ];
+
+/// The error of every composition (§12.1).
+pub(super) const COMPOSITION_FAILED: &str = "composition_failed";
 
 /// The store is unavailable.
 impl From<NotKept> for Wrong {

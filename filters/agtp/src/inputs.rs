@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{endpoint::SCHEMA, template::Template};
+use super::template::Template;
 use frontdesk_config::{BuiltIn, Capability};
 use frontdesk_desk::{Referred, Schema};
+
+/// The dialect of JSON Schema (§6.4).
+pub(super) const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The known inputs; others are refused (§13.3).
 #[derive(Debug)]

@@ -18,6 +18,7 @@ mod declared;
 mod describe;
 pub mod diff;
 mod discover;
+mod dispatch;
 mod endpoint;
 mod error;
 mod floor;

@@ -14,14 +14,13 @@ use super::{
     calling::Calling,
     catalog::Catalog,
     describe,
-    discover::{Lists, builtins},
-    endpoint::{Behind, Endpoint},
+    discover::{Lists, builtins, listed},
+    endpoint::{Endpoint, endpoint_of},
     error,
     gate::{Destination, Gated, Seen},
     genesis::Hosted,
     head,
     manifest::{Manifest, Rendered},
-    name,
     native::is_native,
     path,
     policy::{Admission, Policy},
@@ -29,7 +28,6 @@ use super::{
     routes::Routes,
     said::{Said, Wrong},
     synthesis::Stock,
-    template::Template,
 };
 use frontdesk_caller::limits::Counted;
 use frontdesk_config::{Agtp, Capability, CapabilityKind, Declaration, Settings};
@@ -240,17 +238,6 @@ impl Spoken {
     }
 }
 
-/// The hosted agent's entry in lists.
-pub(super) fn listed(hosted: &Hosted, endpoints: &[Arc<Endpoint>]) -> Value {
-    /// Maximum endpoints in the summary.
-    const TOLD: usize = 5;
-    let mut listing = hosted.listing();
-    listing["methods_count"] = endpoints.len().into();
-    let skills: Vec<&str> = endpoints.iter().take(TOLD).map(|endpoint| endpoint.description.as_str()).collect();
-    listing["skills_summary"] = hosted.description.clone().unwrap_or_else(|| skills.join(" ")).into();
-    listing
-}
-
 /// Whether headers mark a request as AGTP.
 fn is_told_apart(headers: &HeaderMap) -> bool {
     let ours = |name| headers.get_all(name).iter().any(|value| contains(value.as_bytes(), b"application/vnd.agtp"));
@@ -279,15 +266,4 @@ fn endpoints(settings: &Settings, catalog: &Catalog, policy: &Policy) -> impl It
 fn leads_somewhere(capability: &Capability) -> bool {
     let policy = capability.kind == CapabilityKind::Policy;
     capability.built_in.is_some() || policy || capability.endpoint.is_some() || capability.upstream.is_some()
-}
-
-/// The endpoint of a capability; `None` where its verb is removed.
-pub(super) fn endpoint_of(index: usize, capability: &Capability, catalog: &Catalog) -> Option<Endpoint> {
-    let method = name::method_of(capability.kind, capability.agtp.method.as_deref());
-    if catalog.is_removed(method) {
-        return None;
-    }
-    let path = name::path_of(&capability.id, capability.agtp.path.as_deref(), catalog);
-    let template = Template::parse(&path, catalog).ok()?;
-    Some(Endpoint::new(Behind::Declared(index), capability, (method, &path), template, catalog))
 }

@@ -19,12 +19,11 @@ use super::{
     calling::Calling,
     catalog::Catalog,
     contract::{Bound, Contract, Origin, hash, holder, without},
-    endpoint::Endpoint,
+    endpoint::{Endpoint, endpoint_of},
     error, recipe,
     routes::{Found, Routes},
     said::Wrong,
     source::{Captured, Source},
-    spoken::endpoint_of,
     template::{Places, Template},
 };
 use frontdesk_config::Settings;

@@ -18,7 +18,6 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    composition::way,
     schema::Violation,
     target::{Target, escaped, pairs, write_pairs},
 };
@@ -268,6 +267,11 @@ impl CallPlan {
         }
         self.renamed.iter().find(|(_, theirs)| *theirs == name).map_or(name, |(ours, _)| ours)
     }
+}
+
+/// The path segments of a dotted name.
+pub(super) fn way(theirs: &str) -> Vec<String> {
+    theirs.split('.').map(str::to_owned).collect()
 }
 
 /// A name, folded as the most lenient sites do: case, blanks and dots, `a[]` for `a`, and nothing after a NUL.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use self::broken::broken;
 use super::{
     Ask, Called, Carried, Done, Outcome, Talk, Told,
-    composition::{Composition, Part},
+    plan::{Composition, Part},
     promised::kept,
     records::{self, Begin, Promises},
     shape::renamed,

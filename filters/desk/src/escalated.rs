@@ -4,14 +4,12 @@
 //! when the approval is there. Without an approval, or after a rejection, nothing is done. No answer means no
 //! approval.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::{
+    approval::{About as Asked, ESCALATED, GrantedApproval, REJECTED},
     records::{self, Promises, Token, unguessable},
     step::{Step, Stop},
-    supervised::About as Asked,
     ticket::{About, State, Ticket, Tickets, Wish},
     trouble::not_kept,
 };
@@ -24,13 +22,13 @@ impl Step<'_> {
     /// # Errors
     ///
     /// There is no approval yet. A person was asked for one, and the error carries the ticket.
-    pub(super) async fn escalated(&mut self, about: Asked, why: &str) -> Result<Permission, Stop> {
+    pub(super) async fn escalated(&mut self, about: Asked, why: &str) -> Result<GrantedApproval, Stop> {
         let tickets = Tickets::of(self.desk);
         let key = self.permission_key(about);
         let mut expect = Expect::Absent;
         if let Some((version, ticket)) = self.answered(&key).await.map_err(not_kept)? {
             match ticket {
-                Some(ticket) if is_given(&ticket) => return Ok(Permission { key, version, ticket: ticket.id }),
+                Some(ticket) if is_given(&ticket) => return Ok(GrantedApproval { key, version, ticket: ticket.id }),
                 Some(ticket) if ticket.state == State::Waiting => return Err(waits(&ticket.id).into()),
                 Some(ticket) if ticket.state == State::Ended => return Err(refused(&ticket).into()),
                 // No answer in time: ask again.
@@ -77,7 +75,7 @@ impl Step<'_> {
         if !is_given(&ticket) {
             return Ok(None);
         }
-        let permission = Permission { key, version, ticket: ticket.id };
+        let permission = GrantedApproval { key, version, ticket: ticket.id };
         let (seen, binding) = (self.seen.as_ref(), permission.binding(binding));
         let token = promises.confirmed(token, seen, &binding, now).await.map_err(not_kept)?;
         self.permissions.extend(token.is_some().then_some(permission));
@@ -99,7 +97,7 @@ impl Step<'_> {
 
     /// Consumes the approvals of a call that reserves nothing else.
     pub(super) async fn use_permissions(&mut self) -> Result<(), Stop> {
-        let used: Vec<Change> = self.permissions.iter().map(Permission::used).collect();
+        let used: Vec<Change> = self.permissions.iter().map(GrantedApproval::used).collect();
         if used.is_empty() {
             return Ok(());
         }
@@ -122,44 +120,12 @@ fn is_given(ticket: &Ticket) -> bool {
     ticket.state == State::Ended && ticket.is_approved()
 }
 
-/// A person's approval of one call.
-#[derive(Debug, Clone)]
-pub(super) struct Permission {
-    key: String,
-    version: u64,
-    ticket: String,
-}
-
-impl Permission {
-    /// What a confirmation is bound to, together with this approval; `binding` is the value without it.
-    pub(super) fn binding(&self, binding: &str) -> String {
-        records::fingerprint(&[binding.as_bytes(), self.ticket.as_bytes()])
-    }
-
-    /// Consumes the approval. Of two concurrent calls with it, one fails.
-    pub(super) fn used(&self) -> Change {
-        Change { key: self.key.clone(), expect: Expect::Version(self.version), put: Put::Nothing }
-    }
-
-    /// Gives an unused approval back for another call, unless a person was asked anew meanwhile.
-    pub(super) fn given_back(&self, lasts: Duration) -> Change {
-        let put = Put::Value(self.ticket.clone().into(), lasts);
-        Change { key: self.key.clone(), expect: Expect::Absent, put }
-    }
-}
-
-/// `reason` of a call that waits for an approval; `details.ticket` is its ticket.
-pub(crate) const ESCALATED: &str = "harness_escalated";
-
 fn waits(id: &str) -> Refusal {
     let detail =
         "A person has to approve this call first, and has been asked. Nothing was done; repeat it once approved.";
     let details = Some(json!({ "ticket": id, "status": "waiting" }));
     Refusal { reason: ESCALATED, details, ..Refusal::from(Fault::Forbidden).saying(detail) }
 }
-
-/// `reason` of a call that a person rejected.
-pub(super) const REJECTED: &str = "harness_rejected";
 
 fn refused(ticket: &Ticket) -> Refusal {
     let why = ticket.rejected().unwrap_or("They did not say why.");

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{step::Step, supervised::blocked};
+use super::{approval::blocked, step::Step};
 use crate::harness::{Unwanted, kinds::Kind};
 use frontdesk_base::fault::Refusal;
 use frontdesk_caller::authority_of;

@@ -1,16 +1,14 @@
 //! A plan: a capability, prepared at load so that no call has to compute it again.
 
+mod composition;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{
-    call::CallPlan,
-    composition::{Composition, Part},
-    input::Forbidden,
-    summary,
-    summary::Summary,
-};
+use super::{call::CallPlan, input::Forbidden, summary, summary::Summary};
+pub use composition::{Called, Prepared};
+pub(super) use composition::{Composition, Part};
 use frontdesk_config::{BuiltIn, Capability, CapabilityKind, Recipe, Settings};
 
 /// How a capability is carried out.

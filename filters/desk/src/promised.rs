@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{
     Asked, Done, Told,
+    approval::blocked,
     records::{self, Begin, Known, Promises, Token},
     step::{Reached, Step, Stop},
-    supervised::blocked,
     trouble::{TOO_LONG, not_kept, with_a_warning},
 };
 use frontdesk_base::fault::{Fault, Refusal};

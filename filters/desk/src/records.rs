@@ -14,7 +14,9 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-use super::escalated::Permission;
+pub use super::fingerprint::fingerprint;
+
+use super::approval::GrantedApproval;
 use frontdesk_base::text::{hex, unhex};
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject, keep_past, wall_seconds};
 
@@ -67,7 +69,7 @@ pub(super) struct Begin<'a> {
     pub(super) input: &'a str,
     pub(super) token: Option<&'a Token>,
     /// The approvals, each for one call.
-    pub(super) permissions: &'a [Permission],
+    pub(super) permissions: &'a [GrantedApproval],
     pub(super) limit: Duration,
     pub(super) now: u64,
     /// When the reservation was requested, by [`Holders::clock`].
@@ -143,16 +145,6 @@ pub(super) struct Found {
     pub(super) seen: Option<Seen>,
 }
 
-/// SHA-256, in hex, of length-separated parts.
-pub fn fingerprint(parts: &[&[u8]]) -> String {
-    let mut context = digest::Context::new(&digest::SHA256);
-    for part in parts {
-        context.update(&(part.len() as u64).to_be_bytes());
-        context.update(part);
-    }
-    hex(context.finish().as_ref())
-}
-
 impl Promises<'_> {
     /// The state of a key, for this input at this time.
     pub(super) async fn look(&self, key: &str, input: &str, now: u64) -> Result<Known, NotKept> {
@@ -214,7 +206,7 @@ impl Promises<'_> {
             changes.push(Change { key: key.to_owned(), expect, put: Put::Value(value.to_string().into(), KEPT) });
         }
         changes.extend(begin.token.map(|token| token.used(begin.now)));
-        changes.extend(begin.permissions.iter().map(Permission::used));
+        changes.extend(begin.permissions.iter().map(GrantedApproval::used));
         if changes.is_empty() {
             return Ok(Began::Yes(0));
         }

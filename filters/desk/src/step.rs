@@ -12,14 +12,12 @@ use serde_json::{Map, Value};
 
 use super::{
     Account, Ask, Asked, Call, Carried, Desk, Done, Outcome, Told, Turned,
+    approval::{GrantedApproval, PendingApproval, blocked},
     audit::Place,
     call::CallPlan,
-    composition::Composition,
-    escalated::Permission,
     input,
-    plan::{Plan, Way},
+    plan::{Composition, Plan, Way},
     records::Seen,
-    supervised::{Owed, blocked},
 };
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_config::Capability;
@@ -95,9 +93,9 @@ pub(super) struct Step<'a> {
     /// The higher of its own risk and that of the composition it belongs to.
     pub(super) risk: &'a str,
     /// The approvals, each for one call.
-    pub(super) permissions: Vec<Permission>,
+    pub(super) permissions: Vec<GrantedApproval>,
     /// The approvals that are still missing.
-    pub(super) owed: Vec<Owed>,
+    pub(super) owed: Vec<PendingApproval>,
     /// What is known of the confirmation token, after the record lookup.
     pub(super) seen: Option<Seen>,
     /// Every check has passed; only the site is left to ask.

@@ -8,9 +8,8 @@ use std::mem::{replace, take};
 use serde_json::{Value, json};
 
 use super::{
-    composition::Composition,
-    escalated::{ESCALATED, Permission},
-    plan::Way,
+    approval::{About, ESCALATED, GrantedApproval, PendingApproval, blocked},
+    plan::{Composition, Way},
     step::{Step, Stop},
 };
 use crate::harness::{ALLOWED, Action, Decided, Harness, Verdict, kinds::Kind};
@@ -24,23 +23,6 @@ const AWAY: &str = "harness_away";
 const DEFERRED: &str = "harness_deferred";
 /// `Retry-After` in seconds where the harness is unreachable.
 const SOON: u64 = 5;
-
-/// What an approval is about: an approval of one kind does not serve for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
-    Action,
-    Prompt,
-    Confirmation,
-}
-
-/// An approval that is still missing.
-pub(super) struct Owed {
-    about: About,
-    /// The reason, in the words of the service that requires it.
-    why: String,
-    /// A decision of the harness was due as well, and missing.
-    unasked: bool,
-}
 
 impl Step<'_> {
     /// The harness for this call; `None` where its risk, or that of its composition, is below the threshold.
@@ -108,7 +90,7 @@ impl Step<'_> {
                 Err(refusal.saying(detail).into())
             }
             Verdict::Escalated(why) => {
-                self.owed.push(Owed { about, why, unasked: decided.unasked });
+                self.owed.push(PendingApproval { about, why, unasked: decided.unasked });
                 Ok(changed)
             }
             Verdict::Blocked => Err(blocked().into()),
@@ -126,7 +108,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    async fn given(&mut self, owed: Owed) -> Result<Permission, Stop> {
+    async fn given(&mut self, owed: PendingApproval) -> Result<GrantedApproval, Stop> {
         let permission = self.escalated(owed.about, &owed.why).await?;
         // An approval does not make up for a missing decision of the harness.
         self.account.supervision = if owed.unasked { OPEN } else { "approved" };
@@ -135,13 +117,16 @@ impl Step<'_> {
 
     /// Whether the user may be asked to confirm the call, and the operator's approval where one was needed for that.
     /// The user still has to confirm.
-    pub(super) async fn may_be_confirmed(&mut self, summary: &str) -> Result<Option<Permission>, Stop> {
+    pub(super) async fn may_be_confirmed(&mut self, summary: &str) -> Result<Option<GrantedApproval>, Stop> {
         let Some(harness) = self.harness() else { return Ok(None) };
         let session = Harness::session(self.ask.caller);
         let decided = harness.approve(summary, &self.action(&session)).await;
         if let Verdict::Escalated(why) = decided.verdict {
             self.account.supervision = "escalate";
-            return self.given(Owed { about: About::Confirmation, why, unasked: decided.unasked }).await.map(Some);
+            return self
+                .given(PendingApproval { about: About::Confirmation, why, unasked: decided.unasked })
+                .await
+                .map(Some);
         }
         self.heed(&decided, "reject").map(|()| None)
     }
@@ -240,12 +225,6 @@ impl Step<'_> {
             Some(_) => {}
         }
     }
-}
-
-/// The refusal of a blocked call. It does not give the harness's reason.
-pub(super) fn blocked() -> Refusal {
-    let detail = "The harness does not allow this call. Nothing was done.";
-    Refusal { reason: "harness_blocked", ..Refusal::from(Fault::Forbidden).saying(detail) }
 }
 
 /// Whether a retry of a refused call may succeed, because another decision is possible.

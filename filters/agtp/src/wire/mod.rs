@@ -6,6 +6,7 @@
 //!
 //! This folder depends only on `frontdesk_base::reply`, so that the fuzzer builds in seconds (`tests/fuzz`).
 
+mod frame;
 mod head;
 mod reader;
 mod refused;
@@ -13,7 +14,8 @@ mod refused;
 mod tests;
 mod write;
 
-pub use reader::{Bounds, Frame, Reader, Wants};
+pub use frame::Frame;
+pub use reader::{Bounds, Reader, Wants};
 pub use refused::Refused;
 pub use write::write;
 

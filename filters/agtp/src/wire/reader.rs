@@ -4,11 +4,11 @@
 //! in the kernel's buffer, and a connection holds at most one request and one read.
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::{HeaderMap, Method};
 use ring::digest;
 
 use super::{
     BEGINNING,
+    frame::Frame,
     head::{self, Head},
     refused::Refused,
 };
@@ -19,19 +19,6 @@ pub struct Bounds {
     /// The request line and the headers, empty line included.
     pub head: usize,
     pub body: usize,
-}
-
-/// A complete request.
-#[derive(Debug)]
-pub struct Frame {
-    pub method: Method,
-    /// The path and query as sent; begins with a slash.
-    pub target: String,
-    pub headers: HeaderMap,
-    pub body: Bytes,
-    /// SHA-256 of its bytes, from the request line to the end of the body; of the head alone where the body was not
-    /// read.
-    pub digest: [u8; 32],
 }
 
 /// What the reader waits for.

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::reader::Frame;
+use super::frame::Frame;
 
 /// A malformed request; answered with status 400.
 #[derive(Debug)]

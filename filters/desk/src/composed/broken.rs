@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Broken, Progress};
-use crate::{Violation, composition::Composition, step::Reached, supervised::may_be_allowed_later};
+use crate::{Violation, plan::Composition, step::Reached, supervised::may_be_allowed_later};
 use frontdesk_base::fault::{Fault, Refusal};
 
 /// Maximum bytes of one step's result in the error of a later step.

@@ -4,7 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::{Told, escalated::REJECTED, promised::told_again, rfc3339, trouble::not_kept};
+use crate::{Told, approval::REJECTED, promised::told_again, rfc3339, trouble::not_kept};
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_state::NotKept;
 

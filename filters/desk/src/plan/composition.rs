@@ -7,9 +7,10 @@ use std::{fmt::Write, time::Duration};
 
 use serde_json::Value;
 
-use super::{
+use super::{Plan, Way};
+use crate::{
+    call::way,
     pattern::{Pattern, Reference},
-    plan::{Plan, Way},
     summary::{Summary, from_step, marks_escaped},
 };
 use frontdesk_config::{Capability, Recipe, Settings};
@@ -20,8 +21,8 @@ const BESIDE: Duration = Duration::from_secs(5);
 /// A capability and its plan.
 #[derive(Debug)]
 pub struct Prepared {
-    pub(super) capability: Capability,
-    pub(super) plan: Plan,
+    pub(crate) capability: Capability,
+    pub(crate) plan: Plan,
 }
 
 impl Prepared {
@@ -61,29 +62,29 @@ impl From<usize> for Called<'_> {
 
 /// Steps, one after the other.
 #[derive(Debug)]
-pub(super) struct Composition {
+pub(crate) struct Composition {
     /// Name of the recipe.
-    pub(super) name: String,
-    pub(super) version: String,
-    pub(super) parts: Vec<Part>,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) parts: Vec<Part>,
     /// The declared output names, and the path to each in the last step's result.
-    pub(super) output: Vec<(String, Vec<String>)>,
+    pub(crate) output: Vec<(String, Vec<String>)>,
     /// Time limit for all steps together.
-    pub(super) limit: Duration,
+    pub(crate) limit: Duration,
 }
 
 /// One of the steps.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) called: Prepared,
-    pub(super) input: Pattern,
+pub(crate) struct Part {
+    pub(crate) called: Prepared,
+    pub(crate) input: Pattern,
     /// A later step uses this step's result.
-    pub(super) is_needed: bool,
+    pub(crate) is_needed: bool,
 }
 
 impl Composition {
     /// Prepares a recipe. `None` for a recipe with a cycle or a missing step, which no accepted declaration has.
-    pub(super) fn new(capability: &Capability, recipe: &Recipe, settings: &Settings, deep: usize) -> Option<Self> {
+    pub(crate) fn new(capability: &Capability, recipe: &Recipe, settings: &Settings, deep: usize) -> Option<Self> {
         let deep = deep.checked_add(1).filter(|deep| *deep <= frontdesk_config::DEEPEST)?;
         let part = |step: &frontdesk_config::RecipeStep| {
             let called = settings.capabilities.iter().find(|capability| capability.id == step.capability)?.clone();
@@ -112,7 +113,7 @@ impl Composition {
 
     /// The summary for a confirmation: the whole, then each acting step as far as its input is known before the first
     /// step runs.
-    pub(super) fn say(&self, whole: &Summary, input: &Value) -> String {
+    pub(crate) fn say(&self, whole: &Summary, input: &Value) -> String {
         let mut said = whole.say(input);
         self.list(&marks_escaped(input), "", &mut said);
         said
@@ -146,11 +147,6 @@ impl Composition {
 fn step_of(reference: &Reference) -> Option<usize> {
     let step = reference.way().first().filter(|_| reference.root() == "steps")?;
     step.parse().ok()
-}
-
-/// The path segments of a dotted name.
-pub(super) fn way(theirs: &str) -> Vec<String> {
-    theirs.split('.').map(str::to_owned).collect()
 }
 
 fn end_sentence(said: &mut String) {
