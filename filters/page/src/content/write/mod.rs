@@ -4,17 +4,21 @@
 //! else is flat: blocks, and what stands in a line.
 
 mod blocks;
+mod code_block;
 mod escape;
 mod inline;
+mod list;
+mod table;
 
 use dom_query::NodeRef;
 
 use self::{
     blocks::Blocks,
     inline::{Line, Mark, Piece},
+    list::List,
 };
 use super::{
-    code, math,
+    math,
     walk::{attribute, collapsed, has_word, name},
 };
 
@@ -91,16 +95,6 @@ enum End {
     List,
     Tag(&'static str),
     Quote,
-}
-
-/// A list that is under way.
-struct List {
-    ordered: bool,
-    next: i64,
-    loose: bool,
-    /// The other mark of two, so that the list before it ends.
-    other: bool,
-    begun: bool,
 }
 
 struct Writer {
@@ -330,39 +324,6 @@ impl Writer {
         self.pieces.extend(self.marks.iter().filter(|(_, open)| *open).map(|(mark, _)| Piece::Open(mark.clone())));
     }
 
-    fn list(&mut self, node: &NodeRef<'_>, ordered: bool) {
-        self.flush();
-        let next = attribute(node, "start").and_then(|start| start.parse().ok()).filter(|start| *start >= 0);
-        let loose = node.children_it(false).any(|item| is_loose(&item));
-        if self.lists.last().is_some_and(|around| !around.loose) && !self.blocks.after_list() {
-            self.blocks.stay_close();
-        }
-        let other = self.blocks.after_list();
-        self.lists.push(List { ordered, next: next.unwrap_or(1), loose, other, begun: false });
-    }
-
-    fn item(&mut self, node: &NodeRef<'_>) {
-        self.flush();
-        let Some(list) = self.lists.last_mut() else { return };
-        if let Some(value) = attribute(node, "value").and_then(|value| value.parse().ok()).filter(|value| *value >= 0) {
-            list.next = value;
-        }
-        let mark = match (list.ordered, list.other) {
-            (true, other) => {
-                let number = list.next.clamp(0, 999_999_999);
-                format!("{number}{} ", if other { ')' } else { '.' })
-            }
-            (false, false) => "- ".to_owned(),
-            (false, true) => "* ".to_owned(),
-        };
-        list.next = list.next.saturating_add(1);
-        if list.begun && !list.loose {
-            self.blocks.stay_close();
-        }
-        list.begun = true;
-        self.blocks.open(&mark, &" ".repeat(mark.len()));
-    }
-
     fn image(&mut self, node: &NodeRef<'_>) {
         let Some(source) = attribute(node, "src").filter(|source| !source.is_empty()) else { return };
         let alt = collapsed(&attribute(node, "alt").unwrap_or_default());
@@ -376,77 +337,10 @@ impl Writer {
             self.pieces.push(Piece::Raw(if node.has_attr("checked") { "[x] " } else { "[ ] " }.to_owned()));
         }
     }
-
-    fn code_block(&mut self, node: &NodeRef<'_>) {
-        code::prepare(node);
-        let text = node.text();
-        let text = text.trim_end().trim_start_matches(['\n', '\r']);
-        if !self.is_free() {
-            self.boundary();
-            for (nth, line) in text.lines().filter(|line| !line.trim().is_empty()).enumerate() {
-                self.pieces.extend((nth > 0).then_some(Piece::Break));
-                self.pieces.push(Piece::Code(line.to_owned()));
-            }
-            return self.boundary();
-        }
-        self.flush();
-        if text.trim().is_empty() {
-            return;
-        }
-        let fence = "`".repeat(escape::longest_run(text, '`').max(2) + 1);
-        let language = attribute(node, "data-lang").unwrap_or_default();
-        self.blocks.write_code(&format!("{fence}{language}\n{text}\n{fence}"));
-    }
-
-    fn table(&mut self, table: &NodeRef<'_>) -> Option<()> {
-        let mut rows = Vec::new();
-        let mut stack: Vec<NodeRef<'_>> = table.children_it(true).collect();
-        while let Some(node) = stack.pop() {
-            match name(&node).as_str() {
-                "tr" => rows.push(node),
-                _ => stack.extend(node.children_it(true)),
-            }
-        }
-        let mut text = String::new();
-        for (nth, row) in rows.iter().enumerate() {
-            let cells: Vec<_> =
-                row.children_it(false).filter(|cell| matches!(name(cell).as_str(), "td" | "th")).collect();
-            let is_head = cells.iter().all(|cell| name(cell) == "th")
-                || row.parent().is_some_and(|around| name(&around) == "thead");
-            if nth == 0 && !is_head {
-                // A table of Markdown has a head.
-                text.push_str(&format!("|{}\n|{}\n", "  |".repeat(cells.len()), " --- |".repeat(cells.len())));
-            }
-            text.push('|');
-            for cell in &cells {
-                let mut writer = Writer::new(Shape::Cell, self.most);
-                writer.walk(cell)?;
-                let written = inline::written(&writer.pieces, Line::Cell);
-                text.push(' ');
-                text.push_str(&written);
-                text.push_str(" |");
-            }
-            text.push('\n');
-            if nth == 0 && is_head {
-                text.push_str(&format!("|{}\n", " --- |".repeat(cells.len())));
-            }
-            if text.len() > self.most {
-                return None;
-            }
-        }
-        self.blocks.write(text.trim_end());
-        Some(())
-    }
 }
 
 fn push_children<'a>(stack: &mut Vec<Step<'a>>, node: &NodeRef<'a>) {
     stack.extend(node.children_it(true).map(Step::Enter));
-}
-
-/// Does an item hold more than one paragraph, or the like?
-fn is_loose(item: &NodeRef<'_>) -> bool {
-    let blocks = ["p", "pre", "table", "blockquote", "h2", "h3", "h4", "h5", "h6", "dl", "figure"];
-    name(item) == "li" && item.children_it(false).filter(|child| blocks.contains(&name(child).as_str())).count() > 1
 }
 
 fn has_strong(node: &NodeRef<'_>) -> bool {
