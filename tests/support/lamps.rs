@@ -32,7 +32,8 @@ pub const GENESIS: &str = concat!(
 /// `/catalog` is public, the other reads need an agent; `/hours` needs a scope but no credential, `/vouchers` a
 /// credential because of a scope; `hold` needs confirmation and a key, `/basket` only a key, `/wishes` nothing;
 /// `/lanterns` is deprecated, a person answers `/people`, and `/stock` is no endpoint.
-const DECLARED: &str = r##"
+const DECLARED: &str = concat!(
+    r##"
 [[capabilities]]
 id = "lamps.search"
 type = "query"
@@ -44,16 +45,9 @@ output_schema = { type = "object", required = ["items"], properties = { items = 
 upstream = { method = "GET", path = "/api/items", errors = { "404" = "no_such_category" }, headers = { X-Shop-Secret = "hush-hush" } }
 agtp = { method = "QUERY", path = "/catalog", confidence = 0.95, outcome = "The lamps and their prices are known." }
 
-[[capabilities]]
-id = "lamps.read"
-type = "resource"
-description = "Describes one lamp."
-risk_level = "low"
-auth = "optional"
-input_schema = { type = "object", required = ["lamp_id"], properties = { lamp_id = { type = "string" } } }
-upstream = { method = "GET", path = "/api/items/{lamp_id}" }
-agtp = { method = "FETCH", path = "/lamps/{lamp_id}" }
-
+"##,
+    include_str!("../data/capabilities/lamp.toml"),
+    r##"
 [[capabilities]]
 id = "lamps.featured"
 type = "resource"
@@ -166,17 +160,9 @@ input_schema = { type = "object", required = ["question"], properties = { questi
 upstream = { desk = true }
 agtp = { method = "REQUEST", path = "/people" }
 
-[[capabilities]]
-id = "inner.stock"
-type = "query"
-description = "Counts a lamp on the shelf."
-risk_level = "low"
-auth = "none"
-exposed = false
-input_schema = { type = "object", required = ["lamp_id"], properties = { lamp_id = { type = "string" } } }
-upstream = { method = "GET", path = "/api/stock" }
-agtp = { method = "QUERY", path = "/stock" }
-"##;
+"##,
+    include_str!("../data/capabilities/stock.toml"),
+);
 
 /// Every endpoint of the shop, as METHOD /path.
 pub const ENDPOINTS: [&str; 12] = [

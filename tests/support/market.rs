@@ -21,7 +21,8 @@ pub const STAFF: &str = "sesame-of-the-staff";
 
 /// `/catalog` is public. The others are no endpoints: a count, a shelf with a position, an order with confirmation, a
 /// wish without one, and a recipe.
-pub const STALL: &str = r##"
+pub const STALL: &str = concat!(
+    r##"
 [[capabilities]]
 id = "lamps.search"
 type = "query"
@@ -32,38 +33,13 @@ input_schema = { type = "object", properties = { category = { type = "string" } 
 upstream = { method = "GET", path = "/api/items" }
 agtp = { method = "QUERY", path = "/catalog" }
 
-[[capabilities]]
-id = "lamps.read"
-type = "resource"
-description = "Describes one lamp."
-risk_level = "low"
-auth = "optional"
-input_schema = { type = "object", required = ["lamp_id"], properties = { lamp_id = { type = "string" } } }
-upstream = { method = "GET", path = "/api/items/{lamp_id}" }
-agtp = { method = "FETCH", path = "/lamps/{lamp_id}" }
-
-[[capabilities]]
-id = "inner.stock"
-type = "query"
-description = "Counts a lamp on the shelf."
-risk_level = "low"
-auth = "none"
-exposed = false
-input_schema = { type = "object", required = ["lamp_id"], properties = { lamp_id = { type = "string" } } }
-upstream = { method = "GET", path = "/api/stock" }
-agtp = { method = "QUERY", path = "/stock" }
-
-[[capabilities]]
-id = "inner.shelf"
-type = "resource"
-description = "Describes a shelf."
-risk_level = "low"
-auth = "none"
-exposed = false
-input_schema = { type = "object", required = ["shelf_id"], properties = { shelf_id = { type = "integer" }, side = { type = "string" } } }
-upstream = { method = "GET", path = "/api/shelves/{shelf_id}" }
-agtp = { method = "FETCH", path = "/shelves/{shelf_id}" }
-
+"##,
+    include_str!("../data/capabilities/lamp.toml"),
+    "\n",
+    include_str!("../data/capabilities/stock.toml"),
+    "\n",
+    include_str!("../data/capabilities/shelf.toml"),
+    r##"
 [[capabilities]]
 id = "inner.order"
 type = "commit_action"
@@ -90,7 +66,8 @@ exposed = false
 input_schema = { type = "object", required = ["lamp_id"], properties = { lamp_id = { type = "string" } } }
 upstream = { method = "POST", path = "/api/wishes" }
 agtp = { method = "CREATE", path = "/wishes" }
-"##;
+"##,
+);
 
 /// A recipe that describes the first lamp of a category.
 pub const RECIPE: &str = r##"

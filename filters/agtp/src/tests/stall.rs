@@ -30,7 +30,8 @@ use frontdesk_state::{
 pub(super) const HOSTED: &str = "b60496b3254b0a6872b15eab65ede1e0a59e4a3197579fee509440fd3d54af10";
 
 /// The site's capabilities: a deprecated catalog, and three that are not exposed as endpoints.
-const OFFER: &str = r#"
+const OFFER: &str = concat!(
+    r#"
 [[capabilities]]
 id = "lamps.search"
 type = "query"
@@ -53,28 +54,11 @@ input_schema = { type = "object", properties = { text = { type = "string" } } }
 upstream = { method = "POST", path = "/api/notes" }
 agtp = { method = "CREATE", path = "/notes" }
 
-[[capabilities]]
-id = "inner.stock"
-type = "query"
-description = "Counts a lamp on the shelf."
-risk_level = "low"
-auth = "none"
-exposed = false
-input_schema = { type = "object", required = ["lamp_id"], properties = { lamp_id = { type = "string" } } }
-upstream = { method = "GET", path = "/api/stock" }
-agtp = { method = "QUERY", path = "/stock" }
-
-[[capabilities]]
-id = "inner.shelf"
-type = "resource"
-description = "Describes a shelf."
-risk_level = "low"
-auth = "none"
-exposed = false
-input_schema = { type = "object", required = ["shelf_id"], properties = { shelf_id = { type = "integer" }, side = { type = "string" } } }
-upstream = { method = "GET", path = "/api/shelves/{shelf_id}" }
-agtp = { method = "FETCH", path = "/shelves/{shelf_id}" }
-"#;
+"#,
+    include_str!("../../../../tests/data/capabilities/stock.toml"),
+    "\n",
+    include_str!("../../../../tests/data/capabilities/shelf.toml"),
+);
 
 /// The simulated site and its state.
 pub(super) struct Stall {
