@@ -277,7 +277,7 @@ async fn contracts_are_the_same_for_every_replica_and_never_guessed_at() {
     http(&a, call()).await.is(404, "gone for both");
     let calls = asked(&origin).len();
     redis.kill();
-    http(&a, find(&mine)).await.is(503, "nobody knows");
+    http(&a, find(&mine)).await.is(503, "the outcome is unknown");
     http(&a, call()).await.is(503, "nor of this");
     assert_eq!(asked(&origin).len(), calls);
 }

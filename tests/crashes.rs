@@ -76,7 +76,7 @@ async fn holding(gate: &Gate, head_first: bool) -> Origin {
     .await
 }
 
-/// The retry is told that nobody knows, soon or at last, and from then on always.
+/// The retry gets "outcome unknown", soon or at last, and from then on always.
 async fn told_unknown(desk: &Desk, ask: &Ask, within: Duration, what: &str) {
     eventually(what, within, async || {
         let (status, name) = told(&desk.ask(Via::H1, ask.clone()).await);
@@ -257,7 +257,7 @@ async fn crashes_at_any_moment_never_buy_twice() {
             let body = format!("{{\"item\":\"{key}\"}}");
             let bought = || carried_out(&origin).iter().filter(|r| r.body == body.as_bytes()).count();
             match (&heard, again.status) {
-                // Whoever has heard the answer hears the same one.
+                // A caller that got the answer gets the same one again.
                 (Some(first), _) => {
                     assert!(is_replay(&again) && again.text() == first.text(), "{what}: {}", again.text())
                 }

@@ -161,7 +161,7 @@ async fn one(desk: &Desk, way: Way, told: Told, n: usize, what: &str) {
         return;
     };
     way.judge(told, &response, what);
-    // Whoever asked for this number gets it, and nobody else.
+    // The caller that asked for this number gets it, and no other does.
     if told == Told::Whole && way != Way::Converse {
         assert!(response.page().contains(&format!("/{n}")), "{what}: {}", response.page());
     }

@@ -153,7 +153,7 @@ async fn refused_heads_that_nobody_can_read_are_in_the_access_log() {
     // A line may come after the end of its connection, and so after the other's.
     let line = lines().into_iter().find(|line| line["http.response.status_code"] == status).expect("the first one's");
     assert_eq!(line["client.address"], "127.0.0.1");
-    assert!(line["http.request.method"].is_null() && line["url.path"].is_null(), "nobody knows: {line}");
+    assert!(line["http.request.method"].is_null() && line["url.path"].is_null(), "unknown: {line}");
 }
 
 /// Who refuses is this site, and not the library that it is made with.

@@ -231,7 +231,7 @@ async fn safety_unknown_retention_policy_for_personal_data() {
     let lines =
         format!("\ndata_sensitivity = \"personal\"\ncache_ttl_seconds = 60\nprivacy = {{ purpose = \"x\" }}{GET}");
     let desk = site(&origin, &query("read", &lines)).start().await;
-    assert_not_kept(&desk, &origin, "personal, for nobody knows how long").await;
+    assert_not_kept(&desk, &origin, "personal, for an unknown time").await;
     let answer = desk.call(call("/agent/read", &json!({})).bearer(FULL)).await.json();
     let downstream = &answer["privacy"]["downstream_use"];
     assert!(downstream.is_null() || downstream["training"] != "allowed", "{answer}");

@@ -48,7 +48,7 @@ const ANSWERS: [(&str, &str); 51] = [
     ("chunked in two lines", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
     ("gzip, then chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
     ("the coding that is none", "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nhello"),
-    ("a coding that nobody knows", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nhello"),
+    ("an unknown coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nhello"),
     ("nothing, in chunks", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     ("not modified, in chunks", "=HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nTransfer-Encoding: chunked\r\n\r\n"),
     ("early hints with a framing", "=HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),

@@ -37,7 +37,7 @@ async fn store_lost_at_the_end_of_a_call_hears_of_it_when_it_is_back() {
     redis.freeze();
     gate.open();
     let first = paying.await.expect("an answer");
-    order(&first, "whoever waits is told");
+    order(&first, "waiting callers are told");
     desk.metric_reaches("frontdesk_store_waiting", 1.0).await;
     redis.thaw();
     settled(&desk).await;
@@ -118,7 +118,7 @@ async fn store_lost_with_all_it_held_is_told_to_everybody() {
     }
     // The store has forgotten that this was begun, and hears how it ended.
     gate.open();
-    order(&paying.await.expect("an answer"), "whoever waits is told");
+    order(&paying.await.expect("an answer"), "waiting callers are told");
     let again = other.ask(Via::H1, pay()).await;
     assert!(is_replay(&again), "{} {}", again.status, again.text());
     assert_eq!(carried_out(&origin).len(), 1);

@@ -327,7 +327,7 @@ async fn upstreams_have_their_place_back_whatever_became_of_a_request() {
     eventually("it is under way", SOON, async || asked_for(&origin, "/held") == 1).await;
     assert_eq!(desk.get("/").await.status, 503);
     drop(gone);
-    eventually("whoever left takes no place", SOON, async || desk.get("/").await.status == 200).await;
+    eventually("a client that left takes no place", SOON, async || desk.get("/").await.status == 200).await;
 }
 
 #[tokio::test]

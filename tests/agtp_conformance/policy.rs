@@ -70,7 +70,7 @@ async fn item_04_the_policy_is_part_of_the_manifest() {
     assert_eq!(methods["aliases"], seed);
 }
 
-// 5. The manifest comes to whoever DISCOVERs without a name.
+// 5. A caller that DISCOVERs without a name gets the manifest.
 
 #[tokio::test]
 async fn item_05_the_manifest_has_its_versions_and_its_policies() {

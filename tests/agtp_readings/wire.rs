@@ -21,10 +21,10 @@ async fn a01_discover_of_the_root_is_the_manifest_to_nobody_and_the_directory_to
 #[tokio::test]
 async fn a02_agent_id_is_who_calls_and_the_hosted_agent_may_be_named_by_it() {
     let (_origin, desk) = with(hosting).await;
-    assert_told(&desk.call(verb("QUERY", "/catalog")).await, 200, "an agent that nobody knows");
+    assert_told(&desk.call(verb("QUERY", "/catalog")).await, 200, "an unknown agent");
     for id in [CALLER, OTHER, HOSTED] {
         let body = assert_told(&desk.call(verb("DESCRIBE", "/").agent(id)).await, 200, id);
-        assert_eq!(body["agent_id"], HOSTED, "whoever asks, the hosted agent is described");
+        assert_eq!(body["agent_id"], HOSTED, "the hosted agent is described to every caller");
         assert_eq!(desk.call(verb("DISCOVER", "/genesis").agent(id)).await.text(), GENESIS, "{id}");
     }
     let named = desk.call(verb("DISCOVER", &format!("/genesis?agent_id={HOSTED}"))).await;

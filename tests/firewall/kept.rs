@@ -22,7 +22,7 @@ async fn firewall_keeps_nothing_secret_for_a_replay_or_a_ticket() {
     let ended = async || desk.ask(Via::H1, Ask::get(&poll).bearer(FULL)).await.json();
     eventually("its end", SOON, async || ended().await["status"] == "success").await;
     let told = ended().await;
-    assert_clean(&told.to_string(), "what is told later");
+    assert_clean(&told.to_string(), "the later reply");
     assert!(told["meta"]["flags"].to_string().contains("injection-suspect"), "{told}");
     let polled = desk.ask(Via::H1, Ask::get(&poll).bearer(FULL)).await;
     assert!(polled.headers.joined(FLAGS).contains("injection-suspect"), "{:?}", polled.headers);

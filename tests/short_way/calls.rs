@@ -78,7 +78,7 @@ async fn short_way_calls_wait_for_as_long_as_they_may() {
     assert_eq!(hasty.status, 504, "{}", hasty.text());
 }
 
-/// What a site is told of a call, without the names of hosts; of one that is asked the short way, and of one that
+/// What a site receives of a call, without the names of hosts; of one that is asked the short way, and of one that
 /// speaks HTTP/2, which the library asks.
 #[tokio::test]
 async fn short_way_calls_tell_a_site_the_same() {

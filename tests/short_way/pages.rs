@@ -25,7 +25,7 @@ const HEADS: [(&str, &str); 19] = [
     ("a folded line", "ETag: \"a\"\r\nX-A: b\r\n c\r\nContent-Length: 18\r\n"),
     ("two types", "Content-Type: text/plain\r\nContent-Length: 18\r\n"),
     ("not to be changed", "Cache-Control: public\r\ncache-control: max-age=1, No-Transform\r\nContent-Length: 18\r\n"),
-    ("a coding that nobody knows", "Content-Encoding: pack200\r\nContent-Length: 18\r\n"),
+    ("an unknown coding", "Content-Encoding: pack200\r\nContent-Length: 18\r\n"),
     ("two codings", "Content-Encoding: identity\r\nContent-Encoding: identity\r\nContent-Length: 18\r\n"),
     ("a Date", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 18\r\n"),
 ];

@@ -112,7 +112,7 @@ fn any(body: &[u8]) {
     let reversed = format!("\r\n {{ {} }}\t", reversed.join(" , "));
     assert_eq!(read(strict::object(reversed.as_bytes()).expect("the same object"), None), outcome);
     let mut more = members.clone();
-    more.insert("nobody knows".to_owned(), json!({ "query": 5 }));
+    more.insert("unknown member".to_owned(), json!({ "query": 5 }));
     assert_eq!(read(more, None), outcome);
     // What is named elsewhere is what is asked.
     if outcome.is_ok() {

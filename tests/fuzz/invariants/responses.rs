@@ -71,7 +71,7 @@ fn read(wire: &[u8], method: &Method, step: usize) -> Option<Read> {
     }
     let left = reader.buffer().len();
     assert!(!reader.is_reusable() || left == 0, "used again with {left} bytes on it");
-    // What was not read at all is on the connection too; whoever takes it from the pool finds that.
+    // What was not read at all is on the connection too; the next request that takes it from the pool finds that.
     Some(Read { whole: true, length: come - left, reusable: reader.is_reusable() && come == wire.len(), ..read })
 }
 
