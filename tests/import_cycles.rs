@@ -10,7 +10,7 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The others follow when they have none.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -21,6 +21,7 @@ const CRATES: [&str; 12] = [
     "filters/desk",
     "filters/handoff",
     "filters/harness-gateway",
+    "filters/discovery",
     "filters/agtp",
     "filters",
 ];

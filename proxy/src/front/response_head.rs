@@ -78,6 +78,7 @@ impl Front {
             &self.metrics,
         );
         ctx.page = page;
+        ctx.link_for = changes.answer;
         changes.apply(response)
     }
 
@@ -91,8 +92,10 @@ impl Front {
         if response.status.is_informational() {
             return Ok(());
         }
-        if let Some(link) = &ctx.running(&self.live).snapshot.link {
-            response.append_header("Link", link.clone())?;
+        let running = ctx.running(&self.live);
+        let target = std::str::from_utf8(session.req_header().raw_path()).unwrap_or_default();
+        if let Some(link) = running.snapshot.links.of(ctx.link_for, target) {
+            response.append_header("Link", link.value())?;
         }
         // An interim response to a client that is still sending makes the library give up the connection. Once the answer
         // begins before the request is complete, nothing follows on this connection.
