@@ -228,5 +228,67 @@ async fn inspect_shows_what_an_agent_finds_before_and_after() {
     );
     assert_eq!(shown.code, 2, "the exit code is the contract's, as before");
     let asked = origin.requests().len();
-    assert!(asked < 60, "a few requests each: {asked}");
+    assert!(asked < 200, "a few requests each: {asked}");
+}
+
+const LAMPS: &str = "<!doctype html><html lang=\"en\"><head><title>Lamps</title><meta name=\"description\" content=\"Lamps \
+    of brass and glass.\"></head><body><main><h1>Lamps</h1><p>We sell lamps of brass and of glass, and we mend what is \
+    old.</p></main></body></html>";
+
+/// The ladder of this address.
+async fn ladder(url: &str) -> serde_json::Value {
+    let inspected = inspect(&[url, "--json"]).await;
+    let report: serde_json::Value = serde_json::from_str(&inspected.out).expect("JSON");
+    report["ladder"].clone()
+}
+
+#[tokio::test]
+async fn inspect_foretells_each_check_as_it_then_is_through_frontdesk() {
+    const ROBOTS: &str = "User-agent: *\nDisallow: /private\n";
+    const SKILLS: &str = r#"{"skills":[{"name":"own","url":"/own/SKILL.md","digest":"sha256:0"}]}"#;
+    let sites: [&'static [(&'static str, &'static str, &'static str)]; 2] = [
+        &[("/", "text/html", LAMPS)],
+        &[
+            ("/", "text/html", LAMPS),
+            ("/robots.txt", "text/plain", ROBOTS),
+            ("/about", "text/html", LAMPS),
+            ("/.well-known/agent-skills/index.json", "application/json", SKILLS),
+        ],
+    ];
+    for documents in sites {
+        let origin =
+            Origin::start(move |request: &Request| match documents.iter().find(|(path, ..)| *path == request.target) {
+                Some((_, kind, body)) => Reply::new(200).header("Content-Type", kind).body(body),
+                None => Reply::new(404).header("Content-Type", "text/html").body("<p>none</p>"),
+            })
+            .await
+            .owns_well_known();
+        let desk = Desk::run_upstream(&origin.url()).await;
+        eventually("the site is read", SOON, async || {
+            desk.get("/llms.txt").await.text().contains("Lamps") && desk.get("/robots.txt").await.status != 502
+        })
+        .await;
+        let (direct, through) = (ladder(&origin.url()).await, ladder(&format!("http://{}", desk.ports.http)).await);
+        for (foretold, seen) in
+            direct["checks"].as_array().expect("checks").iter().zip(through["checks"].as_array().expect("checks"))
+        {
+            let (with, now) = (&foretold["with_frontdesk"]["state"], &seen["state"]);
+            assert_eq!(with, now, "{}: {foretold} but {seen}", foretold["check"]);
+        }
+        assert_eq!(direct["with_frontdesk"]["level"], through["level"], "{direct}");
+    }
+}
+
+#[tokio::test]
+async fn inspect_fails_a_pipeline_below_a_level() {
+    let origin = site(&[("/", "text/html", LAMPS)]).await;
+    for (level, code) in [("0", 0), ("1", 1), ("5", 1)] {
+        let inspected = inspect(&[&origin.url(), "--fail-below", level]).await;
+        assert_eq!(inspected.code, code, "{}", inspected.out);
+        assert!(inspected.out.contains("Readiness: level 0 of 5"), "{}", inspected.out);
+    }
+    let wrong = inspect(&[&origin.url(), "--fail-below", "6"]).await;
+    assert!(wrong.code == 2 && wrong.err.contains("0..=5"), "{}", wrong.err);
+    let dead = inspect(&[&format!("http://{}", crate::support::setup::dead_address()), "--fail-below", "0"]).await;
+    assert_eq!(dead.code, 2, "{}", dead.out);
 }

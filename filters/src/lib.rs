@@ -14,6 +14,7 @@ mod extensions;
 pub mod frames;
 #[cfg(any(test, not(all(feature = "agtp", feature = "handoff", feature = "harness-gateway"))))]
 mod left_out;
+pub mod preview;
 pub mod redirects;
 mod snapshot;
 

@@ -11,8 +11,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The exit code when the command could not do its work.
 const FAILED: u8 = 2;
 
-/// Inspects any site, with or without Frontdesk in front of it.
-pub(super) fn inspect(url: &str, json: bool) -> ExitCode {
+/// Inspects any site, with or without Frontdesk in front of it. `fail_below`: the exit code says only whether the
+/// readiness level is at least this.
+pub(super) fn inspect(url: &str, json: bool, fail_below: Option<u8>) -> ExitCode {
     let report = Inspection::new(url).and_then(|inspection| {
         boot::ready_for_tls().map_err(|not_started| not_started.0.join("; "))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
@@ -25,7 +26,7 @@ pub(super) fn inspect(url: &str, json: bool) -> ExitCode {
             let said = if json { format!("{:#}\n", report.to_json()) } else { report.to_string() };
             // The reader has closed the pipe: this is no failure.
             let _ = std::io::stdout().lock().write_all(said.as_bytes());
-            ExitCode::from(report.exit_code())
+            ExitCode::from(fail_below.map_or(report.exit_code(), |level| report.exit_code_below(level.into())))
         }
         Err(why) => {
             eprintln!("frontdesk: {why}");

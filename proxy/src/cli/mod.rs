@@ -71,7 +71,8 @@ enum Command {
     Inspect(left_out::Arguments),
     /// Show what a site offers agents, and what Frontdesk in front of it would add.
     ///
-    /// The command reads the page at the URL and documents of the site, about 15 requests in all.
+    /// The command reads the page at the URL and documents of the site, about 50 requests in all.
+    /// The report ends with the checks of two public graders and the readiness level, 0 to 5.
     /// It calls no action, sends no credential, and follows no redirect to another site.
     #[cfg(feature = "tools")]
     #[command(verbatim_doc_comment)]
@@ -82,6 +83,9 @@ enum Command {
         /// Print JSON for a program.
         #[arg(long)]
         json: bool,
+        /// Exit with 1 if the readiness level is below this (0 to 5), and with 0 if it is not.
+        #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=5))]
+        fail_below: Option<u8>,
     },
     /// Print a document exactly as Frontdesk would publish it.
     ///
@@ -257,7 +261,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Check { file, config, connect } => check::check(file.or(config).unwrap_or_default(), connect),
         #[cfg(feature = "tools")]
-        Command::Inspect { url, json } => inspect::inspect(&url, json),
+        Command::Inspect { url, json, fail_below } => inspect::inspect(&url, json, fail_below),
         #[cfg(not(feature = "tools"))]
         Command::Inspect(_) => left_out::refuse("frontdesk inspect", "tools"),
         Command::Export { what, file, json, form, out } => export::export(&what, file, json, form.as_deref(), out),
@@ -325,6 +329,7 @@ mod tests {
         command().debug_assert();
         for line in [
             "frontdesk inspect https://a.example --json",
+            "frontdesk inspect https://a.example --fail-below 4",
             "frontdesk check a.toml",
             "frontdesk check a.toml --connect",
             "frontdesk export WHAT a.toml --json --out b.json",

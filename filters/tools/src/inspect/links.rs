@@ -10,6 +10,8 @@ pub(super) struct Link {
     /// Lower case; several are separated by spaces.
     pub(super) rel: String,
     pub(super) target: String,
+    /// The announced media type, in lower case.
+    pub(super) kind: String,
 }
 
 impl Link {
@@ -36,7 +38,8 @@ pub(super) fn of_header(value: &str) -> Vec<Link> {
         let (parameters, after) = parameters.split_at(end);
         rest = after;
         if let Some(rel) = parameter(parameters, "rel") {
-            links.push(Link { rel: rel.to_ascii_lowercase(), target: target.trim().to_owned() });
+            let kind = parameter(parameters, "type").unwrap_or_default().to_ascii_lowercase();
+            links.push(Link { rel: rel.to_ascii_lowercase(), target: target.trim().to_owned(), kind });
         }
     }
     links
@@ -54,32 +57,62 @@ fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
 /// may be included.
 pub(super) fn of_page(page: &[u8]) -> Vec<Link> {
     let mut links = Vec::new();
-    let (mut at, mut tags) = (0, 0);
+    tags(page, b"link", |tag| {
+        let [rel, href, kind] = attributes(tag, ["rel", "href", "type"]);
+        if let (Some(rel), Some(target)) = (rel, href) {
+            let kind = kind.unwrap_or_default().to_ascii_lowercase();
+            links.push(Link { rel: rel.to_ascii_lowercase(), target: target.trim().to_owned(), kind });
+        }
+        links.len() < LINKS
+    });
+    links
+}
+
+/// The addresses of a page's scripts.
+pub(super) fn scripts_of_page(page: &[u8]) -> Vec<String> {
+    let mut scripts = Vec::new();
+    tags(page, b"script", |tag| {
+        let [src] = attributes(tag, ["src"]);
+        scripts.extend(src.filter(|src| !src.trim().is_empty()));
+        scripts.len() < LINKS
+    });
+    scripts
+}
+
+/// The attributes of the first tag of this name.
+pub(super) fn first_tag<const N: usize>(page: &[u8], name: &[u8], wanted: [&str; N]) -> Option<[Option<String>; N]> {
+    let mut found = None;
+    tags(page, name, |tag| {
+        found = Some(attributes(tag, wanted));
+        false
+    });
+    found
+}
+
+/// Calls `each` with what follows the name of each tag, while it returns true.
+pub(super) fn tags(page: &[u8], name: &[u8], mut each: impl FnMut(&str) -> bool) {
+    let (mut at, mut seen) = (0, 0);
     while let Some(found) = memchr::memchr(b'<', &page[at..])
-        && links.len() < LINKS
-        && tags < TAGS
+        && seen < TAGS
     {
         at += found + 1;
         let tag = &page[at..];
-        let is_link = tag.get(..4).is_some_and(|name| name.eq_ignore_ascii_case(b"link"));
-        if is_link && tag.get(4).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'/') {
-            tags += 1;
-            let text = String::from_utf8_lossy(&tag[4..tag.len().min(4 + TAG)]);
-            let (rel, href) = attributes(&text);
-            if let (Some(rel), Some(target)) = (rel, href) {
-                links.push(Link { rel: rel.to_ascii_lowercase(), target: target.trim().to_owned() });
+        let named = tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+        if named && tag.get(name.len()).is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>')) {
+            seen += 1;
+            if !each(&String::from_utf8_lossy(&tag[name.len()..tag.len().min(name.len() + TAG)])) {
+                return;
             }
         }
     }
-    links
 }
 
 /// Maximum bytes of a tag that are examined.
 const TAG: usize = 4096;
 
-/// `rel` and `href` of the tag here.
-fn attributes(mut text: &str) -> (Option<String>, Option<String>) {
-    let (mut rel, mut href) = (None, None);
+/// The values of these attributes in the tag here.
+pub(super) fn attributes<const N: usize>(mut text: &str, wanted: [&str; N]) -> [Option<String>; N] {
+    let mut values = [const { None }; N];
     loop {
         text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
         let end = text.find(|c: char| c.is_ascii_whitespace() || matches!(c, '=' | '>' | '/')).unwrap_or(text.len());
@@ -87,7 +120,7 @@ fn attributes(mut text: &str) -> (Option<String>, Option<String>) {
         let rest = rest.trim_start();
         let Some(value) = rest.strip_prefix('=') else {
             if name.is_empty() {
-                return (rel, href);
+                return values;
             }
             text = rest;
             continue;
@@ -97,17 +130,12 @@ fn attributes(mut text: &str) -> (Option<String>, Option<String>) {
         let (value, after) = match quote {
             Some(quote) => match value[1..].split_once(quote) {
                 Some(parts) => parts,
-                None => return (rel, href),
+                None => return values,
             },
             None => value.split_at(value.find(|c: char| c.is_ascii_whitespace() || c == '>').unwrap_or(value.len())),
         };
-        let slot = match name {
-            name if name.eq_ignore_ascii_case("rel") => Some(&mut rel),
-            name if name.eq_ignore_ascii_case("href") => Some(&mut href),
-            _ => None,
-        };
-        if let Some(slot) = slot {
-            slot.get_or_insert_with(|| value.replace("&amp;", "&"));
+        if let Some(nth) = wanted.iter().position(|wanted| name.eq_ignore_ascii_case(wanted)) {
+            values[nth].get_or_insert_with(|| value.replace("&amp;", "&"));
         }
         text = after;
     }

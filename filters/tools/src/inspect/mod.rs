@@ -4,12 +4,15 @@
 //! The fetching code follows no redirects, because this module decides which may be followed. An inspection only reads
 //! documents and never calls a capability.
 
+mod evidence;
 mod fetched;
 mod judge;
+mod ladder;
 mod level;
 mod links;
 mod offer;
 mod page;
+mod probes;
 mod readiness;
 mod report;
 mod signed;
@@ -22,7 +25,10 @@ use frontdesk_base::{
     contract,
     printable::{self as plain, plain},
 };
-use frontdesk_filters::dialect::aicp::{CONTRACT, NEGOTIATED};
+use frontdesk_filters::{
+    dialect::aicp::{CONTRACT, NEGOTIATED},
+    preview::Preview,
+};
 use frontdesk_page::markdown_path;
 use http::StatusCode;
 use url::Url;
@@ -30,7 +36,9 @@ use url::Url;
 pub use fetched::Answer;
 pub use report::Report;
 
+use evidence::{Evidence, Look, WithFrontdesk};
 use fetched::{Fetched, Leads};
+use ladder::Ladder;
 use readiness::Seen;
 use report::{Found, Offer, Outcome};
 use signed::Signed;
@@ -66,6 +74,17 @@ enum About {
     /// The page as Markdown, by `Accept` or at a path of its own.
     Markdown,
     MarkdownPath,
+    /// Something that only the readiness ladder looks at, asked for Markdown or not.
+    Probe {
+        markdown: bool,
+    },
+}
+
+impl About {
+    /// Whether Markdown is preferred.
+    fn markdown(self) -> bool {
+        matches!(self, Self::Markdown | Self::MarkdownPath | Self::Probe { markdown: true })
+    }
 }
 
 /// One inspection, from its first question to its report.
@@ -75,6 +94,12 @@ pub struct Inspection {
     base: Url,
     todo: VecDeque<(About, String)>,
     asking: Option<(About, Url, usize)>,
+    /// The path that is being asked for, before any redirect.
+    target: String,
+    /// Every answer, for the readiness ladder.
+    evidence: Evidence,
+    /// The links of the documents that were read have been added.
+    followed: bool,
     found: Option<Fetched>,
     malformed: Option<(Url, String)>,
     tried: Vec<(String, String)>,
@@ -107,10 +132,15 @@ impl Inspection {
         todo.extend(offer::PLACES.iter().enumerate().map(|(n, place)| (About::Place(n), place.path.to_owned())));
         todo.push_back((About::Markdown, page.clone()));
         todo.push_back((About::MarkdownPath, markdown_path::path_of(&page)));
+        todo.extend(probes::PROBES.map(|(path, markdown)| (About::Probe { markdown }, path.to_owned())));
+        todo.extend(Preview::probes().into_iter().map(|path| (About::Probe { markdown: false }, path)));
         Ok(Self {
             base,
             todo,
             asking: None,
+            target: String::new(),
+            evidence: Evidence::default(),
+            followed: false,
             found: None,
             malformed: None,
             tried: Vec::new(),
@@ -135,8 +165,9 @@ impl Inspection {
                 self.note(format!("no more was asked after {patience} questions without an answer"));
                 self.todo.clear();
             }
-            let (about, path) = self.todo.pop_front()?;
+            let (about, path) = self.pop()?;
             self.asking = Some((about, self.base.join(&path).ok()?, 0));
+            self.target = path;
         }
         let (about, url, _) = self.asking.as_ref()?;
         let accept = match about {
@@ -146,8 +177,30 @@ impl Inspection {
             About::Markdown => "text/markdown",
             About::MarkdownPath => "text/markdown, */*;q=0.1",
             About::Place(n) => offer::PLACES[*n].accept,
+            About::Probe { markdown: true } => "text/markdown",
+            About::Probe { markdown: false } => "*/*",
         };
         Some(Question { url: url.to_string(), accept })
+    }
+
+    /// The next thing to ask; each path is asked once in each form.
+    fn pop(&mut self) -> Option<(About, String)> {
+        loop {
+            let Some((about, path)) = self.todo.pop_front() else {
+                if self.followed || !self.answered {
+                    return None;
+                }
+                self.followed = true;
+                let look = Look::new(&self.base, &self.page, &self.evidence);
+                let leads = probes::leads(&look).into_iter();
+                self.todo.extend(leads.map(|path| (About::Probe { markdown: false }, path)));
+                continue;
+            };
+            match about {
+                About::Probe { markdown } if self.evidence.has(&path, markdown) => {}
+                _ => return Some((about, path)),
+            }
+        }
     }
 
     /// Takes the answer to the last question, or the reason why there is none.
@@ -174,6 +227,7 @@ impl Inspection {
             Some(Leads::Elsewhere(to)) => self.note(format!("{} is redirected to {to}; not followed", url.path())),
             None => {}
         }
+        self.evidence.keep(std::mem::take(&mut self.target), about.markdown(), &answer);
         self.read(about, &url, &answer);
     }
 
@@ -223,6 +277,7 @@ impl Inspection {
             }
             About::Markdown => self.seen.markdown("markdown", answer),
             About::MarkdownPath => self.seen.markdown("markdown_path", answer),
+            About::Probe { .. } => {}
         }
     }
 
@@ -286,6 +341,7 @@ impl Inspection {
             (None, None) if self.answered => Outcome::Nothing(self.tried),
             (None, None) => Outcome::Unreachable(self.unanswered.into_iter().next().unwrap_or_default()),
         };
+        let ladder = self.answered.then(|| ladder_of(&self.base, &self.page, &self.evidence));
         let readiness = self.answered.then(|| self.seen.readiness(&outcome, &self.offers));
         Report {
             url: self.base.origin().ascii_serialization(),
@@ -294,6 +350,14 @@ impl Inspection {
             offers: self.offers,
             structured_data: self.structured_data,
             readiness,
+            ladder,
         }
     }
+}
+
+/// The ladder of the site, now and as it would be with Frontdesk in front.
+fn ladder_of(base: &Url, page: &str, evidence: &Evidence) -> Ladder {
+    let now = Look::new(base, page, evidence);
+    let with = Preview::new(base, page, probes::NOWHERE, evidence).map(|preview| WithFrontdesk { preview, evidence });
+    Ladder::new(&now, with.as_ref().map(|view| Look::new(base, page, view)).as_ref())
 }

@@ -19,6 +19,7 @@ const LINKSET: &str = "application/linkset+json, application/json;q=0.9, */*;q=0
 
 pub(super) const OPENAPI: &str = "OpenAPI";
 pub(super) const LLMS: &str = "llms.txt";
+pub(super) const LLMS_PATH: &str = "/llms.txt";
 pub(super) const ROBOTS: &str = "robots.txt";
 pub(super) const SITEMAP: &str = "Sitemap";
 pub(super) const HANDSHAKE: &str = "AHP manifest";
@@ -30,7 +31,7 @@ pub(super) const CARD: &str = "MCP server card";
 pub(super) const PLACES: [Place; 8] = [
     Place { name: HANDSHAKE, path: "/.well-known/agent.json", accept: JSON, look: handshake },
     Place { name: OPENAPI, path: "/openapi.json", accept: JSON, look: openapi },
-    Place { name: LLMS, path: "/llms.txt", accept: TEXT, look: text },
+    Place { name: LLMS, path: LLMS_PATH, accept: TEXT, look: text },
     Place { name: ROBOTS, path: "/robots.txt", accept: TEXT, look: robots },
     Place { name: SITEMAP, path: "/sitemap.xml", accept: "application/xml, */*;q=0.1", look: sitemap },
     Place { name: AGTP, path: "/.well-known/agtp", accept: JSON, look: text },

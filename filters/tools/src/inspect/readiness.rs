@@ -23,7 +23,7 @@ use super::{
 };
 
 /// Agents that read for people, answer questions or train models, by their robots.txt names.
-const AGENTS: [&str; 14] = [
+pub(super) const AGENTS: [&str; 14] = [
     "ChatGPT-User",
     "OAI-SearchBot",
     "GPTBot",

@@ -8,6 +8,7 @@ use super::{
     contract::Risk,
     fetched::Fetched,
     judge::Findings,
+    ladder::Ladder,
     level::Level,
     offer::{LLMS, NOBODY, OPENAPI, ROBOTS, SITEMAP},
     plain::plain,
@@ -27,6 +28,8 @@ pub struct Report {
     pub(super) structured_data: bool,
     /// `None`: the site does not answer.
     pub(super) readiness: Option<Readiness>,
+    /// The checks of public graders; `None` where `readiness` is.
+    pub(super) ladder: Option<Ladder>,
 }
 
 /// The result of the search for a contract.
@@ -77,6 +80,15 @@ impl Report {
         }
     }
 
+    /// For a pipeline that demands a readiness level, whatever the contract: 0: it is reached; 1: it is not; 2: the site
+    /// does not answer.
+    pub fn exit_code_below(&self, level: usize) -> u8 {
+        match &self.ladder {
+            Some(ladder) => u8::from(ladder.level() < level),
+            None => 2,
+        }
+    }
+
     /// The JSON form.
     pub fn to_json(&self) -> Value {
         let mut out = json!({
@@ -88,6 +100,7 @@ impl Report {
             })).collect::<Value>(),
             "structured_data": self.structured_data,
             "readiness": self.readiness.as_ref().map(Readiness::to_json),
+            "ladder": self.ladder.as_ref().map(Ladder::to_json),
         });
         match &self.outcome {
             Outcome::Found(found) => {
@@ -218,6 +231,9 @@ impl fmt::Display for Report {
         self.also(out)?;
         if let Some(readiness) = &self.readiness {
             write!(out, "{readiness}")?;
+        }
+        if let Some(ladder) = &self.ladder {
+            write!(out, "{ladder}")?;
         }
         if !matches!(self.outcome, Outcome::Found(_)) {
             writeln!(out, "\n{}", self.fallback())?;

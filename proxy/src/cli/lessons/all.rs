@@ -120,6 +120,7 @@ fn every() -> Vec<Lesson> {
                 e("read any site; this calls none of its actions", "inspect https://example.com"),
                 e("read your own site behind Frontdesk", "inspect http://127.0.0.1:8080"),
                 e("print JSON for a program", "inspect https://example.com --json"),
+                e("fail a pipeline whose site is below a level", "inspect http://127.0.0.1:8080 --fail-below 4"),
             ],
             parts: &[(
                 CODES,
@@ -127,6 +128,7 @@ fn every() -> Vec<Lesson> {
                     ("0", "the site has a valid contract"),
                     ("1", "the site has a contract with mistakes"),
                     ("2", "the site has no contract or does not answer, or the command line is not valid"),
+                    ("0, 1", "with --fail-below: the readiness level is reached, or is not"),
                 ],
             )],
             next: "The report names the remedy for each missing part. frontdesk run --upstream URL puts Frontdesk in \

@@ -2,6 +2,7 @@
 
 mod headers;
 mod hostile;
+mod ladder;
 mod readiness;
 
 use std::collections::HashMap;
@@ -36,7 +37,7 @@ impl Site {
     fn inspected(&mut self, url: &str) -> Report {
         let mut inspection = Inspection::new(url).unwrap();
         while let Some(question) = inspection.next_question() {
-            assert!(self.asked.len() < 60, "it ends");
+            assert!(self.asked.len() < 100, "it ends");
             self.asked.push(question.url.clone());
             let nothing =
                 Answer { status: StatusCode::NOT_FOUND, headers: HeaderMap::new(), body: Bytes::new(), cut: false };
