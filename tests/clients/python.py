@@ -5,6 +5,7 @@ import sys
 import warnings
 
 import fastmcp
+from mcp import types
 from mcp.client import Client
 
 URL, KEY = sys.argv[1], sys.argv[2]
@@ -35,6 +36,33 @@ async def visit(mode: str) -> None:
         print(f"{mode}: {len(tools)} tools, {len(resources)} resources")
 
 
+async def confirm() -> None:
+    """The client asks its person; the model's side never sees what confirms."""
+    answers = [
+        types.ElicitResult(action="decline"),
+        types.ElicitResult(action="accept", content={"confirm": False}),
+        types.ElicitResult(action="accept", content={"confirm": True}),
+    ]
+    asked: list[str] = []
+
+    async def person(context, params) -> types.ElicitResult:
+        asked.append(params.message)
+        return answers[len(asked) - 1]
+
+    async with Client(URL, mode="2026-07-28", elicitation_callback=person) as client:
+        results = []
+        for n in range(len(answers)):
+            meta = {"auth": KEY, "idempotency_key": f"elicited-{n}"}
+            results.append(await client.call_tool("bookings_hold", {"fare_id": "fare_123"}, meta=meta))
+        declined, no, held = results
+        for result in (declined, no):
+            assert "nothing is done" in result.content[0].text, result
+        assert not held.is_error and "hold_id" in str(held.structured_content), held
+        assert all("fare_123" in message for message in asked) and len(asked) == 3, asked
+        assert "token" not in str(results), results
+        print("2026-07-28: declined, refused and confirmed by the person")
+
+
 async def visit_by_fastmcp() -> None:
     async with fastmcp.Client(URL) as client:
         tools = {tool.name for tool in await client.list_tools()}
@@ -49,4 +77,5 @@ async def visit_by_fastmcp() -> None:
 
 for mode in ("legacy", "auto", "2026-07-28"):
     asyncio.run(visit(mode))
+asyncio.run(confirm())
 asyncio.run(visit_by_fastmcp())

@@ -64,7 +64,8 @@ mod tests {
     fn every_command_that_is_left_out_is_recognised_with_any_arguments() {
         for (name, _) in COMMANDS {
             for rest in [&[][..], &["--x", "y"], &["lint", ".ai", "--locked"]] {
-                let line = ["frontdesk", name].iter().chain(rest);
+                let command_line = ["frontdesk", name];
+                let line = command_line.iter().chain(rest);
                 assert!(command().try_get_matches_from(line).is_ok(), "{name} {rest:?}");
             }
             assert!(is_left_out(&format!("{name} x")), "{name}");
