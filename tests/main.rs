@@ -22,6 +22,7 @@ mod audit_trail;
 mod building;
 mod callbacks;
 mod callers;
+mod callers_name;
 mod capability_cache;
 mod capability_calls;
 mod capability_errors;

@@ -18,6 +18,7 @@ use super::{
     key_set::KeySet,
     signature::{self, Nonce, Signed, SignedAgents},
     signer,
+    site_credential::{Authorization, Forwarding},
     token::Tokens,
 };
 use frontdesk_config::{Jwks, Settings};
@@ -59,6 +60,8 @@ pub struct Callers {
     names: Vec<(Arc<str>, Subject, Arc<[String]>)>,
     tokens: Option<Tokens>,
     agents: SignedAgents,
+    /// What goes on to the site; `None` where no capability is called in the caller's name.
+    forwarding: Option<Forwarding>,
     /// The site's declared authority, without a default port.
     authority: Option<String>,
     /// An unsigned caller is refused at agent endpoints.
@@ -122,6 +125,7 @@ impl Callers {
                 .collect(),
             tokens,
             agents,
+            forwarding: Forwarding::new(settings),
             authority: settings.site.origin.as_deref().and_then(authority_of),
             signature_required: auth.signed_agents.require,
             problems,
@@ -152,8 +156,12 @@ impl Callers {
         if let Some(key) = only(headers, &X_AHP_KEY)? {
             self.by_key(caller, key)?;
         }
-        if let Some(bearer) = only(headers, &header::AUTHORIZATION)?.and_then(bearer) {
-            self.by_bearer(caller, bearer, request.now, on_page)?;
+        let authorization = match only(headers, &header::AUTHORIZATION)?.and_then(bearer) {
+            Some(bearer) => self.by_bearer(caller, bearer, request.now, on_page)?,
+            None => Authorization::Unverified,
+        };
+        if let Some(forwarding) = self.forwarding.as_ref().filter(|_| !on_page) {
+            caller.credential = forwarding.of(headers, authorization, request.authority);
         }
         if self.agents.is_empty() || !headers.contains_key(SIGNATURE_INPUT) {
             return Ok(Vec::new());
@@ -204,26 +212,40 @@ impl Callers {
     }
 
     /// An API key or a token. With an `X-AHP-Key` beside it both have to be valid, and the key identifies the caller.
-    fn by_bearer(&self, caller: &mut Caller, presented: &[u8], now: u64, on_page: bool) -> Result<(), Rejected> {
+    fn by_bearer(
+        &self,
+        caller: &mut Caller,
+        presented: &[u8],
+        now: u64,
+        on_page: bool,
+    ) -> Result<Authorization, Rejected> {
         let first = caller.proof == Proof::None;
         if let Some(index) = self.keys.find(presented) {
             if first {
                 self.is_key(caller, index);
             }
-            return Ok(());
+            return Ok(Authorization::Withheld);
         }
+        let goes_on = !on_page && self.forwarding.as_ref().is_some_and(|forwarding| forwarding.unverified);
         let Some(tokens) = &self.tokens else {
-            return if self.keys.is_empty() { Ok(()) } else { Err(Rejected::KeyUnknown) };
+            let unknown = !self.keys.is_empty() && !goes_on;
+            return if unknown { Err(Rejected::KeyUnknown) } else { Ok(Authorization::Unverified) };
         };
-        let presented = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed)?;
-        let token = if on_page { tokens.verify_if_ours(presented, now)? } else { tokens.verify(presented, now)? };
+        let verified = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed).and_then(|presented| {
+            if on_page { tokens.verify_if_ours(presented, now) } else { tokens.verify(presented, now) }
+        });
+        let token = match verified {
+            Ok(token) => token,
+            Err(why) if goes_on && why.may_be_for_the_site() => return Ok(Authorization::Unverified),
+            Err(why) => return Err(why),
+        };
         if first {
             caller.proof = Proof::Token;
             caller.subject = Some(Subject::named(&[b"token", token.subject.as_bytes()]));
             caller.name = Some(token.subject.as_str().into());
             caller.granted = Granted::Token(token);
         }
-        Ok(())
+        Ok(Authorization::Verified)
     }
 
     /// A caller with a credential that came after the head (AHP §D.5). It is verified as in the head, and ignored
@@ -235,8 +257,14 @@ impl Callers {
             false => Caller { agent: caller.agent.clone(), ..Caller::at(caller.address) },
         };
         let presented = presented.as_bytes();
-        self.by_bearer(&mut proven, bearer(presented).unwrap_or(presented), now, false)?;
-        Ok(if proven.has_credential() { proven } else { caller.clone() })
+        let presented = bearer(presented).unwrap_or(presented);
+        let authorization = self.by_bearer(&mut proven, presented, now, false)?;
+        // A credential in the head goes on, and not the one in the body.
+        proven.credential = caller
+            .credential
+            .clone()
+            .or_else(|| self.forwarding.as_ref().and_then(|forwarding| forwarding.of_body(presented, authorization)));
+        Ok(if proven.is_known() { proven } else { caller.clone() })
     }
 
     /// Whether a signature for this authority is meant for this site. A signature covers the requested name, and a
@@ -308,6 +336,11 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h [u8]
         return Err(Rejected::CredentialRepeated);
     }
     Ok(first.map(|value| value.as_bytes()))
+}
+
+/// Whether `Authorization` holds a bearer token.
+pub(crate) fn is_bearer(authorization: &[u8]) -> bool {
+    bearer(authorization).is_some()
 }
 
 /// The credentials after `Bearer`. Other schemes are for the site.

@@ -16,6 +16,7 @@ pub mod limits;
 mod rejected;
 mod signature;
 pub mod signing;
+mod site_credential;
 mod token;
 mod told;
 mod unproven;
@@ -26,6 +27,7 @@ pub use body_credential::{Disproved, Judge, Proven, prove, proven};
 pub use declaration::EXTENSION;
 pub use identify::{Callers, Head, OnPage, Once, authority_of, is_loopback};
 pub use rejected::Rejected;
+pub use site_credential::SiteCredential;
 use token::Token;
 pub use unproven::Unproven;
 
@@ -77,6 +79,8 @@ pub struct Caller {
     pub agent: Option<Agent>,
     /// `Authorization` holds an API key of ours, which is no business of the site's.
     pub hides_authorization: bool,
+    /// The caller's own credential for the site. It proves nothing here.
+    pub credential: Option<SiteCredential>,
 }
 
 /// The permissions of a credential.
@@ -131,6 +135,7 @@ impl Caller {
             granted: Granted::Nothing,
             agent: None,
             hides_authorization: false,
+            credential: None,
         }
     }
 
@@ -156,15 +161,21 @@ impl Caller {
         }
     }
 
-    /// The subject that records belong to: the proven identity, else the address with the claimed name
-    /// (docs/decisions/0017-proven-callers.md).
+    /// The subject that records belong to: the proven identity together with the credential that only the site can
+    /// verify, else the address with the claimed name (docs/decisions/0017-proven-callers.md).
     pub fn holder(&self) -> Subject {
-        let address = Subject::address(self.address);
-        match (&self.subject, &self.agent) {
-            (Some(subject), _) => *subject,
-            (None, Some(agent)) => address.claiming(&agent.name),
-            (None, None) => address,
+        let shown = self.credential.as_ref().and_then(|credential| credential.holder);
+        match (self.subject, shown, &self.agent) {
+            (Some(subject), Some(shown), _) => subject.with(shown),
+            (Some(subject), None, _) | (None, Some(subject), _) => subject,
+            (None, None, Some(agent)) => Subject::address(self.address).claiming(&agent.name),
+            (None, None, None) => Subject::address(self.address),
         }
+    }
+
+    /// Whether records can be bound to this caller: something was proven, or shown for the site.
+    pub fn is_known(&self) -> bool {
+        self.subject.is_some() || self.credential.is_some()
     }
 
     /// The subject that shares are counted for: the proven one, else the address. A claimed name does not count.

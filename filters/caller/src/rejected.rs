@@ -80,6 +80,19 @@ impl Rejected {
         }
     }
 
+    /// Whether the token may be one that only the site can verify: it is no token of the issuer that is known here.
+    pub fn may_be_for_the_site(self) -> bool {
+        matches!(
+            self,
+            Self::TokenMalformed
+                | Self::TokenAlgorithm
+                | Self::TokenNotValid
+                | Self::TokenWrongIssuer
+                | Self::TokenBound
+                | Self::KeysAway
+        )
+    }
+
     /// Whether it was a bearer credential, for which RFC 6750 §3.1 defines the error.
     pub fn is_bearers(self) -> bool {
         self.reason().starts_with("token_") || self == Self::KeyUnknown

@@ -165,6 +165,8 @@ static AUTH: Table = closed(&[
     key("audience", Text(filled)),
     key("jwks", FileOrUrl).private(),
     key("strong_acr", List(&Text(filled))).private(),
+    key("unverified", Word(&["refuse", "site"])).private(),
+    key("forward", List(&Text(filled))).private(),
     key("api_keys", Subs(&API_KEY)).private(),
     key("signed_agents", Sub(&SIGNED_AGENTS)).private(),
 ]);

@@ -58,6 +58,7 @@ static CALL: Table = closed(&[
     key("body", Word(&["json", "form"])),
     key("headers", Map(&Text(any))).secret(),
     key("idempotent", Bool),
+    key("identity", Word(&["none", "caller"])),
     key("response", Word(&["json", "wrap", "raw"])),
 ]);
 

@@ -56,6 +56,14 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
             Some(_) => view.texts("strong_acr"),
             None => vec!["mfa".into()],
         },
+        unverified: match view.text("unverified").as_deref() {
+            Some("site") => Unverified::Site,
+            _ => Unverified::Refuse,
+        },
+        forward: match view.get("forward") {
+            Some(_) => view.texts("forward"),
+            None => vec!["Authorization".into()],
+        },
         authorization_url: view.text("authorization_url"),
         api_keys: view.tables("api_keys").filter_map(api_key).collect(),
         signed_agents: signed_agents(View { item: view.get("signed_agents"), ..view }),

@@ -85,6 +85,10 @@ fn call(view: View) -> Call {
         form: view.text("body").as_deref() == Some("form"),
         headers: names("headers"),
         idempotent: view.flag("idempotent", false),
+        identity: match view.text("identity").as_deref() {
+            Some("caller") => Identity::Caller,
+            _ => Identity::None,
+        },
         response: match view.text("response").as_deref() {
             Some("wrap") => ResponseKind::Wrap,
             Some("raw") => ResponseKind::Raw,

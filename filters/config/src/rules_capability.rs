@@ -144,7 +144,7 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
     let idle: &[&str] = match way {
         Some(("desk", _)) => &["method"],
         Some(("recipe", _)) => {
-            &["method", "rename_input", "errors", "timeout", "body", "headers", "idempotent", "response"]
+            &["method", "rename_input", "errors", "timeout", "body", "headers", "idempotent", "response", "identity"]
         }
         _ => &[],
     };

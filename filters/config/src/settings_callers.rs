@@ -102,10 +102,22 @@ pub struct Auth {
     pub jwks: Option<Jwks>,
     /// The values of a token's `acr` and `amr` that count as strong authentication.
     pub strong_acr: Vec<String>,
+    pub unverified: Unverified,
+    /// The caller's header fields that go on to the site with `identity = "caller"`.
+    pub forward: Vec<String>,
     /// Where a person can grant further permissions.
     pub authorization_url: Option<String>,
     pub api_keys: Vec<ApiKey>,
     pub signed_agents: SignedAgents,
+}
+
+/// `auth.unverified`: what happens to a credential that nothing here can verify.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unverified {
+    /// The caller is refused.
+    Refuse,
+    /// Capabilities with `identity = "caller"` pass it on, and the site decides.
+    Site,
 }
 
 /// `auth.type`.

@@ -173,6 +173,11 @@ impl Capability {
         self.requires_user_confirmation.unwrap_or(self.kind.is_action()) || self.privacy.explicit_consent
     }
 
+    /// Whether the site gets the caller's own credential.
+    pub fn is_in_their_name(&self) -> bool {
+        self.upstream.as_ref().is_some_and(|call| call.identity == Identity::Caller)
+    }
+
     /// Whether its answers are declared public.
     pub fn is_public(&self) -> bool {
         self.data_sensitivity.as_deref() == Some("public")
@@ -223,6 +228,17 @@ pub struct Call {
     /// The site tolerates repeated calls.
     pub idempotent: bool,
     pub response: ResponseKind,
+    pub identity: Identity,
+}
+
+/// `identity`: whose credential a call carries to the site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Identity {
+    /// No credential but the operator's own headers.
+    #[default]
+    None,
+    /// The caller's own, as it came.
+    Caller,
 }
 
 /// The form of a 2xx answer from the site.

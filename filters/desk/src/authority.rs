@@ -10,6 +10,8 @@ use frontdesk_config::{AuthNeed, Capability, CapabilityKind, Monitoring, Setting
 #[derive(Debug, Clone, Copy)]
 pub struct Authority<'a> {
     pub has_credential: bool,
+    /// The caller shows a credential that only the site can verify. It counts for capabilities that pass it on.
+    pub shows_credential: bool,
     /// The scopes that the credential grants.
     pub scopes: &'a [String],
     /// How strongly the caller was authenticated.
@@ -26,6 +28,7 @@ impl<'a> Authority<'a> {
     pub fn of(caller: &'a Caller) -> Self {
         Self {
             has_credential: caller.has_credential(),
+            shows_credential: caller.credential.is_some(),
             scopes: caller.scopes(),
             authentication: caller.authentication(),
             claims: None,
@@ -51,7 +54,7 @@ impl<'a> Authority<'a> {
             || self.demands_credential
             || capability.requires_strong_authentication
             || is_monitor && monitoring == Monitoring::RequiresAuth;
-        if needed && !self.has_credential {
+        if needed && !self.has_credential && !self.leaves_it_to_the_site(capability) {
             let challenge = Some(CHALLENGE);
             let required_scopes = capability.required_scopes.clone();
             return Err(Refusal { challenge, required_scopes, ..Fault::Unauthenticated.into() });
@@ -59,12 +62,21 @@ impl<'a> Authority<'a> {
         Ok(())
     }
 
+    /// Whether only the site can say what the caller may do.
+    fn leaves_it_to_the_site(&self, capability: &Capability) -> bool {
+        self.shows_credential && !self.has_credential && capability.is_in_their_name()
+    }
+
     /// Checks that the scopes which the capability needs are there.
     pub(super) fn scoped(&self, capability: &Capability) -> Result<(), Refusal> {
         let claimed = |scope: &String| self.claims.is_none_or(|claims| claims.contains(scope));
         let alone = capability.auth_need() == AuthNeed::None && self.claims.is_some();
         let has = |scope: &String| claimed(scope) && (alone || self.scopes.contains(scope));
-        if capability.required_scopes.iter().all(has) { Ok(()) } else { Err(missing_scope(capability)) }
+        if self.leaves_it_to_the_site(capability) || capability.required_scopes.iter().all(has) {
+            Ok(())
+        } else {
+            Err(missing_scope(capability))
+        }
     }
 
     /// Checks that the caller was authenticated as strongly as the capability needs.

@@ -49,6 +49,8 @@ pub struct Call<'a> {
     pub caller: Option<&'a Caller>,
     /// Whether the site gets the identity headers of the caller.
     pub named: bool,
+    /// The caller's own credential, where the capability is called in the caller's name.
+    pub credential: &'a [(HeaderName, HeaderValue)],
 }
 
 /// The site's answer.
@@ -113,6 +115,8 @@ pub(super) struct CallPlan {
     limit: Duration,
     most: usize,
     pub(super) idempotent: bool,
+    /// The caller's own credential goes on to the site.
+    pub(super) in_their_name: bool,
     pub(super) response: ResponseKind,
     /// The declared output names, and the path to each in the site's answer.
     pub(super) output: Vec<(String, Vec<String>)>,
@@ -197,6 +201,7 @@ impl CallPlan {
             limit: call.timeout.unwrap_or(settings.upstream.read_timeout),
             most: settings.protection.max_answer,
             idempotent: call.idempotent,
+            in_their_name: capability.is_in_their_name(),
             response: call.response,
             output: call.rename_output.iter().map(|(ours, theirs)| (ours.clone(), way(theirs))).collect(),
             errors: call.errors.iter().map(|(status, name)| (*status, name.as_str().into())).collect(),
@@ -257,6 +262,7 @@ impl CallPlan {
             most: self.most,
             caller: None,
             named: true,
+            credential: &[],
         })
     }
 

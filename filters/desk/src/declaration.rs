@@ -1,11 +1,14 @@
-//! The desk's own configuration checks: rules about the headers that every call carries.
+//! The desk's own configuration checks: rules about the headers that calls carry.
 
-use frontdesk_config::{Declared, Extension, Findings, Item};
+use frontdesk_config::{Declared, Extension, Findings, Item, Settings, Unverified};
 
 use super::call::static_header;
 
 /// The desk's configuration checks.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &[], check };
+
+/// The header in which only Frontdesk reads a key.
+const OWN_KEY: &str = "X-AHP-Key";
 
 fn check(declared: &Declared<'_>, found: &mut Findings) {
     let capabilities = declared.root.get("capabilities").map(Item::items).unwrap_or_default();
@@ -17,4 +20,82 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
             }
         }
     }
+    let mut in_their_name = capabilities.iter().enumerate().filter_map(|(index, capability)| {
+        let item = capability.at(&["upstream", "identity"])?;
+        (item.str() == Some("caller")).then_some((index, capability, item))
+    });
+    let first = in_their_name.next();
+    for (index, capability, item) in first.into_iter().chain(in_their_name) {
+        identity(index, capability, item, declared.settings, found);
+    }
+    forwarding(declared, first, found);
 }
+
+/// Checks a capability that is called in the caller's name.
+fn identity(index: usize, capability: &Item, item: &Item, settings: &Settings, found: &mut Findings) {
+    if let Some(url) = capability.at(&["upstream", "url"]) {
+        let key = format_args!("capabilities[{index}].upstream.identity");
+        found
+            .mistake(item.line, key, "would give the caller's credential to another service")
+            .hint(format!("remove identity, or call the site itself by upstream.path instead of line {}", url.line));
+    }
+    for entry in capability.at(&["upstream", "headers"]).map(Item::entries).unwrap_or_default() {
+        if settings.auth.forward.iter().any(|name| name.eq_ignore_ascii_case(&entry.key)) {
+            let key = format_args!("capabilities[{index}].upstream.headers.{}", entry.key);
+            found
+                .mistake(
+                    entry.line,
+                    key,
+                    "is also in auth.forward, and identity = \"caller\" passes on the caller's own",
+                )
+                .hint("keep one of the two");
+        }
+    }
+}
+
+/// Checks what goes on to the site, and whether anything ever can.
+fn forwarding(declared: &Declared<'_>, first: Option<(usize, &Item, &Item)>, found: &mut Findings) {
+    let (root, auth) = (declared.root, &declared.settings.auth);
+    let forward = root.at(&["auth", "forward"]);
+    for (index, item) in forward.map(Item::items).unwrap_or_default().iter().enumerate() {
+        let name = item.str().unwrap_or_default();
+        let key = format_args!("auth.forward[{index}]");
+        match static_header(name, "") {
+            _ if name.eq_ignore_ascii_case(OWN_KEY) => {
+                found.mistake(item.line, key, "holds keys of Frontdesk, which the site never gets");
+            }
+            Err(why) => {
+                found.mistake(item.line, key, why);
+            }
+            Ok(_) if !name.eq_ignore_ascii_case("Authorization") && auth.unverified == Unverified::Refuse => {
+                found
+                    .warning(item.line, key, "is never passed on: nothing here can verify it")
+                    .hint("write auth.unverified = \"site\" to let the site decide");
+            }
+            Ok(_) => {}
+        }
+    }
+    let unverified = root.at(&["auth", "unverified"]).filter(|item| item.str() == Some("site"));
+    match (unverified, first) {
+        (Some(item), None) => {
+            found
+                .warning(item.line, "auth.unverified", "has no effect: no capability passes a credential on")
+                .hint("write upstream.identity = \"caller\" in the capabilities that need it");
+        }
+        (None, Some((index, _, item))) if auth.jwks.is_none() => {
+            let key = format_args!("capabilities[{index}].upstream.identity");
+            found
+                .warning(item.line, key, "no credential is ever passed on: nothing here can verify one")
+                .hint("declare auth.jwks, or write auth.unverified = \"site\" to let the site decide");
+        }
+        (Some(item), Some(_)) if !declared.settings.policies.anonymous_access => {
+            found
+                .warning(item.line, "auth.unverified", "policies.anonymous_access = false refuses these callers first")
+                .hint("allow anonymous access, or have their tokens verified by auth.jwks");
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -133,11 +133,14 @@ impl<'a> Step<'a> {
     /// The cache of clean responses, for answers that are about no user and that the firewall scans.
     fn seen(&self) -> Option<&'a Seen> {
         let compiled = self.desk.compiled;
-        (self.capability.is_public() && !compiled.firewall.is_off()).then_some(&compiled.seen)
+        (self.capability.is_public() && !self.capability.is_in_their_name() && !compiled.firewall.is_off())
+            .then_some(&compiled.seen)
     }
 
     /// Whether the answer is about no user and the request names none.
     fn is_for_anybody(&self) -> bool {
-        self.capability.is_public() && self.ask.caller.proof == Proof::None
+        // A step of a recipe may carry the caller's own credential.
+        let shows_nothing = self.ask.caller.proof == Proof::None && self.ask.caller.credential.is_none();
+        self.capability.is_public() && shows_nothing
     }
 }

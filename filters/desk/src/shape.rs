@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::{Buf, Bytes};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 };
 use frontdesk_base::{
     exact,
-    fault::{Fault, Refusal},
+    fault::{Fault, REALM, Refusal},
     media,
 };
 use frontdesk_config::ResponseKind;
@@ -66,6 +66,8 @@ const SENT_ON: &str = "The site answered with a redirect, which is not followed 
 pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
     let status = answer.status.as_u16();
     match status {
+        // The site turned the credential away before it did anything; another credential may do better.
+        401 | 403 if plan.in_their_name && !plan.errors.contains_key(&status) => Ending::NotDone,
         429 | 503 if answer.headers.contains_key(header::RETRY_AFTER) => Ending::NotDone,
         _ if plan.errors.contains_key(&status) => Ending::Known,
         408 | 499 | 502..=504 | 520..=527 => Ending::Unknown,
@@ -93,6 +95,11 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen
             None if status.is_redirection() => {
                 let details = elsewhere(&headers).map(|location| json!({ "location": location }));
                 Refusal { retry_after, details, ..Fault::SiteFailed.into() }.saying(SENT_ON)
+            }
+            None if plan.in_their_name && status == StatusCode::UNAUTHORIZED => turned_away(),
+            None if plan.in_their_name && status == StatusCode::FORBIDDEN => {
+                Refusal { reason: "site_forbids", ..Fault::Forbidden.into() }
+                    .saying("The site does not let this caller do this.")
             }
             None => Refusal { retry_after, ..Fault::SiteFailed.into() },
         });
@@ -123,6 +130,14 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen
     let status = if sends_on { StatusCode::OK } else { status };
     let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
     Ok(Told { raw, at: now, fresh: freshness(&headers), ..Told::of(status, data) })
+}
+
+/// The refusal where the site does not accept the caller's credential, or wants one (RFC 6750 §3).
+fn turned_away() -> Refusal {
+    let said = "The site does not accept this credential. Get a new one from the site and try again.";
+    let challenge = format!("{REALM}, error=\"invalid_token\", error_description=\"{said}\"");
+    let challenge = HeaderValue::try_from(challenge).ok();
+    Refusal { reason: "site_refuses_credential", challenge, ..Fault::Unauthenticated.into() }.saying(said)
 }
 
 /// The target of a redirect on this site. It is never followed, and is shown only where it reveals nothing internal.

@@ -191,6 +191,9 @@ impl<'a> Step<'a> {
         let mut call = call.map_err(|violation| input::wrong(vec![violation]))?;
         call.caller = Some(self.ask.caller);
         call.named = !self.ask.unnamed;
+        if let Some(credential) = self.ask.caller.credential.as_ref().filter(|_| plan.in_their_name) {
+            call.credential = credential.lines();
+        }
         Ok(Doing::Call(plan, call))
     }
 

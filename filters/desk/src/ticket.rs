@@ -92,7 +92,7 @@ impl<'a> Tickets<'a> {
             return Err(NotOpened::TooLong);
         }
         // A caller without a credential has no identity to bind the ticket to.
-        let owner = caller.subject.is_some().then(|| hex(&caller.holder().bytes()));
+        let owner = caller.is_known().then(|| hex(&caller.holder().bytes()));
         let now = self.records.now();
         let value = json!({
             "state": state.word(), "owner": owner, "holder": self.holders.name(),

@@ -71,6 +71,11 @@ impl Subject {
         Self::named(&[b"claim", &self.0.to_be_bytes(), name.as_bytes()])
     }
 
+    /// The same subject together with another.
+    pub fn with(self, other: Self) -> Self {
+        Self::named(&[b"with", &self.0.to_be_bytes(), &other.0.to_be_bytes()])
+    }
+
     /// A named subject, from length-separated parts. A digest has its top bit set, so it cannot collide with an
     /// address.
     pub fn named(parts: &[&[u8]]) -> Self {

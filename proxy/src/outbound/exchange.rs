@@ -77,6 +77,9 @@ impl<'c> Asking<'c> {
         let told = told.map(|(label, value)| (label.name(), label.cased(), value));
         let own = own.iter().map(|(name, value)| (name, cased(name).unwrap_or(name.as_str()), value));
         let length = self.length.iter().map(|length| fixed(&LENGTH, length));
+        let theirs =
+            self.call.credential.iter().map(|(name, value)| (name, cased(name).unwrap_or(name.as_str()), value));
+        let own = own.chain(theirs);
         [fixed(&HOST, &self.host)].into_iter().chain(told).chain(own).chain([fixed(&CODING, &NONE)]).chain(length)
     }
 

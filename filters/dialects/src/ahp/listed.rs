@@ -25,8 +25,14 @@ pub(super) const FEED: &str = "application/feed";
 pub const BESIDE: [&str; 2] = ["session_id", "clarification"];
 
 /// The authority of a caller without a credential.
-const NOBODY: Authority<'static> =
-    Authority { has_credential: false, scopes: &[], authentication: &[], claims: None, demands_credential: false };
+const NOBODY: Authority<'static> = Authority {
+    has_credential: false,
+    shows_credential: false,
+    scopes: &[],
+    authentication: &[],
+    claims: None,
+    demands_credential: false,
+};
 
 /// A capability as AHP presents it (AHP §4.3, §5.3).
 #[derive(Debug, Clone)]

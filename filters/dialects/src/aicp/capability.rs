@@ -234,7 +234,11 @@ impl AtEndpoint {
 /// Who may cache the answer, and for how long (docs/decisions/0018-private-answers.md).
 fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> HeaderValue {
     // A signature identifies the caller as well as a credential does.
-    let whose = if capability.is_public() && caller.proof == Proof::None { "public" } else { "private" };
+    let whose = if capability.is_public() && caller.proof == Proof::None && caller.credential.is_none() {
+        "public"
+    } else {
+        "private"
+    };
     match done.keeps.map(|keeps| keeps.as_secs()) {
         _ if is_no_caches(capability) => NO_STORE,
         Some(seconds) => HeaderValue::try_from(format!("{whose}, max-age={seconds}")).unwrap_or(NO_STORE),
