@@ -9,7 +9,7 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
@@ -29,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "frontdesk-state",
         ],
     ),
+    ("filters/confirm", &["frontdesk-base", "frontdesk-config", "frontdesk-desk"]),
     (
         "filters/handoff",
         &["frontdesk-base", "frontdesk-config", "frontdesk-desk", "frontdesk-firewall", "frontdesk-state"],
@@ -76,6 +77,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "frontdesk-base",
             "frontdesk-caller",
             "frontdesk-config",
+            "frontdesk-confirm",
             "frontdesk-desk",
             "frontdesk-dialects",
             "frontdesk-discovery",

@@ -33,6 +33,7 @@ mod check;
 mod client_shares;
 mod clocks;
 mod commands;
+mod confirmation_page;
 mod confirmed;
 mod conflict;
 mod contract_kept;

@@ -25,6 +25,7 @@ use frontdesk_harness_gateway as gateway;
 pub const EXTENSIONS: Extensions = &[
     &caller::EXTENSION,
     &desk::EXTENSION,
+    &frontdesk_confirm::EXTENSION,
     &ahp::EXTENSION,
     &aicp::EXTENSION,
     &DISCOVERY,

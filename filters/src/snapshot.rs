@@ -108,6 +108,8 @@ impl Snapshot {
         if let Some(list) = api_catalog::document(declaration, occupied, &announcements) {
             endpoints.add(Endpoint::document(list, problem::reply));
         }
+        let confirmed = frontdesk_confirm::endpoints(&declaration.settings);
+        confirmed.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         #[cfg(feature = "handoff")]
         declaration.settings.handoff.iter().flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
         compiled.insertion = discovery.notice.then(|| {

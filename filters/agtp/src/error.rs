@@ -81,7 +81,8 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
         Fault::NotImplemented => said(501, "not-implemented"),
         Fault::InvalidInput => said(422, "schema-validation-failed"),
         Fault::ForbiddenField => said(422, "forbidden-field"),
-        Fault::ConfirmationRequired | Fault::ConfirmationInvalid => {
+        Fault::ConfirmationDeclined => said(403, "forbidden").with("reason", refusal.reason),
+        Fault::ConfirmationRequired | Fault::ConfirmationInvalid | Fault::ConfirmationPending => {
             Wrong::required("confirmation-required", refusal.detail.clone()).with("reason", refusal.reason)
         }
         Fault::InFlight | Fault::KeyReused | Fault::OutcomeUnknown => {

@@ -17,7 +17,7 @@ use super::{
 };
 use frontdesk_config::{Capability, Settings};
 use frontdesk_desk::{
-    CONFIRMATION_TOLD, {Asked, Done, rfc3339},
+    CONFIRMATION_TOLD, ConfirmationPage, {Asked, Done, rfc3339},
 };
 
 impl Spoken {
@@ -87,7 +87,7 @@ impl Spoken {
 /// 262: a person has to confirm the call first (docs/decisions/0010-confirmations.md).
 pub(super) fn confirmation(asked: &Asked) -> Wrong {
     let expires = UNIX_EPOCH + Duration::from_secs(asked.expires);
-    let confirmation = json!({
+    let mut confirmation = json!({
         "summary": asked.summary,
         "consequence": asked.consequence,
         "expires_at": rfc3339(expires),
@@ -95,8 +95,14 @@ pub(super) fn confirmation(asked: &Asked) -> Wrong {
         "header": CONFIRMATION_TOLD,
         "input": asked.input,
     });
-    let message =
-        "A person has to confirm this. Show them the summary, and send it again with the token in the header.";
+    if let Some(url) = asked.page.as_ref().and_then(ConfirmationPage::url) {
+        confirmation["url"] = url.into();
+    }
+    let message = match &asked.page {
+        Some(_) => asked.refusal.detail.to_string(),
+        None => "A person has to confirm this. Show them the summary, and send it again with the token in the header."
+            .to_owned(),
+    };
     let wrong = Wrong::required("confirmation-required", message)
         .with("reason", asked.refusal.reason)
         .with("confirmation", confirmation);

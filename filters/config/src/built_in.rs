@@ -66,7 +66,7 @@ fn capability(built_in: BuiltIn, id: &str, description: &str, types: &[&str]) ->
         input: None,
         upstream: None,
         aom: Aom::default(),
-        confirmation: Confirmation { expires: Duration::ZERO, summary: None, consequence: None },
+        confirmation: Confirmation::default(),
         privacy: Privacy::default(),
         ahp: AhpCapability {
             mode: Some("MODE2".to_owned()),

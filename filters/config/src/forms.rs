@@ -164,6 +164,20 @@ pub(super) fn web_url(text: &str) -> Result<(), String> {
     scheme(text, &["http", "https"])
 }
 
+/// A path of the site, or an https URL; empty: none.
+pub(super) fn notify_url(text: &str) -> Result<(), String> {
+    match text {
+        "" => Ok(()),
+        path if path.starts_with('/') => path_and_query(path),
+        url => https_url(url),
+    }
+}
+
+/// A JSON pointer (RFC 6901) to something within a document.
+pub(super) fn pointer(text: &str) -> Result<(), String> {
+    if text.starts_with('/') { Ok(()) } else { Err("is no JSON pointer; write \"/id\"".into()) }
+}
+
 /// An https URL.
 pub(super) fn https_url(text: &str) -> Result<(), String> {
     scheme(text, &["https"])

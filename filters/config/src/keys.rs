@@ -31,6 +31,7 @@ pub(super) static ROOT: Table = closed(&[
     key("store", Sub(&STORE)).private(),
     key("discovery", Sub(&DISCOVERY)).private(),
     key("paths", Sub(&PATHS)).private(),
+    key("confirmation", Sub(&CONFIRMATION)).private(),
     key("content", Sub(&CONTENT)).private(),
     key("content_signals", Sub(&CONTENT_SIGNALS)).private(),
     key("site", Sub(&SITE)),
@@ -122,11 +123,14 @@ static DISCOVERY: Table = closed(&[
     key("stale_while_revalidate", Text(delay)),
 ]);
 
+static CONFIRMATION: Table = closed(&[key("by", Word(&["agent", "page"])), key("notify_url", Text(notify_url))]);
+
 static PATHS: Table = closed(&[
     key("converse", Text(own_path)),
     key("mcp", Text(own_path)),
     key("openapi", Text(own_path)),
     key("capabilities", Text(own_path)),
+    key("confirm", Text(own_path)),
 ]);
 
 static CONTENT: Table = closed(&[
@@ -169,6 +173,15 @@ static AUTH: Table = closed(&[
     key("forward", List(&Text(filled))).private(),
     key("api_keys", Subs(&API_KEY)).private(),
     key("signed_agents", Sub(&SIGNED_AGENTS)).private(),
+    key("visitor", Sub(&VISITOR)).private(),
+]);
+
+static VISITOR: Table = closed(&[
+    key("check", Text(path_and_query)).required(),
+    key("subject", Text(pointer)).required(),
+    key("name", Text(pointer)),
+    key("sign_in", Text(path_and_query)).required(),
+    key("return_to", Text(filled)),
 ]);
 
 static API_KEY: Table = closed(&[

@@ -84,6 +84,8 @@ static CONFIRMATION: Table = closed(&[
     key("expires", Text(duration)),
     key("summary", Text(any)),
     key("consequence", Text(any)),
+    key("by", Word(&["agent", "page"])).private(),
+    key("notify_url", Text(notify_url)).private(),
     // AICP §5.10 describes a confirmation with these keys; accepted for pasted contracts.
     key("required", Bool),
     key("reason", Text(any)),

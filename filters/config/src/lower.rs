@@ -24,8 +24,13 @@ pub(super) const HTTP: &str = "127.0.0.1:8080";
 pub(super) const ADMIN: &str = "127.0.0.1:9901";
 
 /// The default paths of the agent endpoints.
-pub const PATHS: [(&str, &str); 4] =
-    [("converse", "/agent/converse"), ("mcp", "/mcp"), ("openapi", "/openapi.json"), ("capabilities", "/capabilities")];
+pub const PATHS: [(&str, &str); 5] = [
+    ("converse", "/agent/converse"),
+    ("mcp", "/mcp"),
+    ("openapi", "/openapi.json"),
+    ("capabilities", "/capabilities"),
+    ("confirm", "/agent/confirm"),
+];
 
 /// The settings of a checked tree.
 pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) -> Settings {
@@ -70,7 +75,7 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
         built_in: built_in::of(table("content").flag("concierge", true), capabilities),
         capabilities: capabilities
             .iter()
-            .filter_map(|item| capability(View { item: Some(item), base }, schemas))
+            .filter_map(|item| capability(View { item: Some(item), base }, table("confirmation"), schemas))
             .collect(),
         harness: lower_harness::harness(table("harness")),
         agtp: lower_agtp::agtp(table("agtp"), lower_agtp::is_spoken(root), files),
@@ -147,9 +152,9 @@ fn discovery(view: View) -> Discovery {
 }
 
 fn paths(view: View) -> Paths {
-    let [converse, mcp, openapi, capabilities] =
+    let [converse, mcp, openapi, capabilities, confirm] =
         PATHS.map(|(key, default)| AgentPath { path: view.text_or(key, default), chosen: view.get(key).is_some() });
-    Paths { converse, mcp, openapi, capabilities }
+    Paths { converse, mcp, openapi, capabilities, confirm }
 }
 
 fn content(view: View) -> Content {

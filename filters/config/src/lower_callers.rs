@@ -67,7 +67,18 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
         authorization_url: view.text("authorization_url"),
         api_keys: view.tables("api_keys").filter_map(api_key).collect(),
         signed_agents: signed_agents(View { item: view.get("signed_agents"), ..view }),
+        visitor: visitor(View { item: view.get("visitor"), ..view }),
     }
+}
+
+fn visitor(view: View) -> Option<Visitor> {
+    Some(Visitor {
+        check: view.text("check")?,
+        subject: view.text("subject")?,
+        name: view.text("name"),
+        sign_in: view.text("sign_in")?,
+        return_to: view.text("return_to"),
+    })
 }
 
 fn api_key(view: View) -> Option<ApiKey> {

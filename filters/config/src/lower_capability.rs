@@ -11,7 +11,8 @@ use super::{
     view::View,
 };
 
-pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
+/// `all`: the top-level `[confirmation]`, which counts where the capability says nothing.
+pub(super) fn capability(view: View, all: View, schemas: &Schemas) -> Option<Capability> {
     let schema = |key| match schemas.pointed(view.get(key)?) {
         Pointed::Inline(schema) => Some(schemas.alone(schema.json())),
         Pointed::Named(schema) => Some(schemas.alone(schema.clone())),
@@ -38,7 +39,7 @@ pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
         input: view.get("input_schema").and_then(|item| schemas.compiled(item).ok().flatten()),
         upstream: view.get("upstream").map(|_| call(table("upstream"))),
         aom: aom(table("aom")),
-        confirmation: confirmation(table("confirmation")),
+        confirmation: confirmation(table("confirmation"), all),
         privacy: privacy(table("privacy")),
         ahp: ahp(table("ahp")),
         agtp: lower_agtp::capability(table("agtp")),
@@ -125,11 +126,14 @@ pub(super) fn confirmed(capability: &Item) -> Option<bool> {
 }
 
 /// The confirmation's texts. Those of AICP §5.10 stand in where ours are missing.
-fn confirmation(view: View) -> Confirmation {
+fn confirmation(view: View, all: View) -> Confirmation {
+    let either = |key| view.text(key).or_else(|| all.text(key));
     Confirmation {
         expires: view.duration("expires", "5m"),
         summary: view.text("summary").or_else(|| view.text("confirmation_text")),
         consequence: view.text("consequence").or_else(|| view.text("reason")),
+        by_page: either("by").as_deref() == Some("page"),
+        notify_url: either("notify_url").filter(|url| !url.is_empty()),
     }
 }
 

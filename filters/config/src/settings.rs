@@ -159,12 +159,14 @@ pub struct Paths {
     pub mcp: AgentPath,
     pub openapi: AgentPath,
     pub capabilities: AgentPath,
+    /// Where people confirm calls.
+    pub confirm: AgentPath,
 }
 
 impl Paths {
-    /// All four.
-    pub fn all(&self) -> [&AgentPath; 4] {
-        [&self.converse, &self.mcp, &self.openapi, &self.capabilities]
+    /// All of them.
+    pub fn all(&self) -> [&AgentPath; 5] {
+        [&self.converse, &self.mcp, &self.openapi, &self.capabilities, &self.confirm]
     }
 }
 

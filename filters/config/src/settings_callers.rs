@@ -109,6 +109,21 @@ pub struct Auth {
     pub authorization_url: Option<String>,
     pub api_keys: Vec<ApiKey>,
     pub signed_agents: SignedAgents,
+    pub visitor: Option<Visitor>,
+}
+
+/// `[auth.visitor]`: how the site says who is signed in.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// The path that is asked with the visitor's own cookies; a 2xx means that somebody is signed in.
+    pub check: String,
+    /// JSON pointers into its answer.
+    pub subject: String,
+    pub name: Option<String>,
+    /// Where people sign in.
+    pub sign_in: String,
+    /// The parameter of `sign_in` for the way back.
+    pub return_to: Option<String>,
 }
 
 /// `auth.unverified`: what happens to a credential that nothing here can verify.

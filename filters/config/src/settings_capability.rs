@@ -135,7 +135,7 @@ impl Capability {
             input: None,
             upstream: Some(Call { recipe: Some(recipe.name.clone()), ..Call::default() }),
             aom: Aom::default(),
-            confirmation: Confirmation { expires: Duration::from_secs(300), summary: None, consequence: None },
+            confirmation: Confirmation { expires: Duration::from_secs(300), ..Confirmation::default() },
             privacy: Privacy::default(),
             ahp: AhpCapability::default(),
             agtp: AgtpCapability {
@@ -275,12 +275,16 @@ pub struct NextAction {
 }
 
 /// `[capabilities.confirmation]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Confirmation {
     pub expires: Duration,
     /// A template over `input`.
     pub summary: Option<String>,
     pub consequence: Option<String>,
+    /// A person confirms on a page of ours; otherwise the agent asks its person and sends the token back.
+    pub by_page: bool,
+    /// A path of the site, or an https URL, that is sent the page's address in the agent's place.
+    pub notify_url: Option<String>,
 }
 
 /// The parts of `[capabilities.privacy]` that are enforced or shown.

@@ -38,6 +38,8 @@ pub struct Endpoint {
     later: bool,
     /// What a request counts as depends on its body, so the handler counts it.
     counts_messages: bool,
+    /// People open it in a browser, and prove who they are to the site.
+    for_people: bool,
     what: What,
     explain: Explain,
 }
@@ -75,6 +77,7 @@ impl Endpoint {
             yields: false,
             later: false,
             counts_messages: false,
+            for_people: false,
             what: What::Document(document),
             explain,
         }
@@ -93,6 +96,7 @@ impl Endpoint {
             yields: false,
             later: false,
             counts_messages: false,
+            for_people: false,
             what: calls,
             explain,
         }
@@ -142,6 +146,17 @@ impl Endpoint {
     pub fn counting_messages(mut self) -> Self {
         self.counts_messages = true;
         self
+    }
+
+    /// The same, for people with a browser: no agent's credential or signature is asked of them.
+    pub fn for_people(mut self) -> Self {
+        self.for_people = true;
+        self
+    }
+
+    /// Whether people open it in a browser.
+    pub fn is_for_people(&self) -> bool {
+        self.for_people
     }
 
     /// Whether the server counts each message by itself.

@@ -58,15 +58,15 @@ impl Step<'_> {
         }
     }
 
-    /// The approval that lets the user be asked to confirm this call, where a person gave one. The confirmed call
-    /// consumes it.
+    /// The approval that lets the user be asked to confirm this call, where a person gave one, and what the token is
+    /// bound to together with it. The confirmed call consumes it.
     pub(super) async fn confirmed_as_permitted(
         &mut self,
         promises: &Promises<'_>,
         token: &str,
         binding: &str,
         now: u64,
-    ) -> Result<Option<Token>, Stop> {
+    ) -> Result<Option<(Token, String)>, Stop> {
         if self.desk.harness.is_none() {
             return Ok(None);
         }
@@ -79,7 +79,7 @@ impl Step<'_> {
         let (seen, binding) = (self.seen.as_ref(), permission.binding(binding));
         let token = promises.confirmed(token, seen, &binding, now).await.map_err(not_kept)?;
         self.permissions.extend(token.is_some().then_some(permission));
-        Ok(token)
+        Ok(token.map(|token| (token, binding)))
     }
 
     /// The key of the record that says what a person was asked about this call.

@@ -33,6 +33,7 @@ mod leaving;
 mod message;
 mod outside;
 mod pages;
+pub mod pending;
 mod perceived;
 mod plain;
 mod plan;
@@ -51,6 +52,7 @@ mod supervised;
 mod testing;
 pub mod ticket;
 mod trouble;
+pub mod visitor;
 
 use std::{any::Any, time::Duration};
 
@@ -200,7 +202,28 @@ pub struct Asked {
     /// When the token expires, in seconds since 1970.
     pub expires: u64,
     pub token: String,
+    /// Where a person confirms it, if not the agent asks them.
+    pub page: Option<ConfirmationPage>,
     pub input: Value,
+}
+
+/// The page on which a person confirms a call. The token alone confirms nothing then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfirmationPage {
+    /// Its address, for the agent to hand to the person.
+    At(String),
+    /// The site was told the address, and sends it to the person.
+    Sent,
+}
+
+impl ConfirmationPage {
+    /// The address, where the agent may know it.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Self::At(url) => Some(url),
+            Self::Sent => None,
+        }
+    }
 }
 
 /// A call's outcome, and what metrics and the audit log count of it.

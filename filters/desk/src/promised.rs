@@ -66,13 +66,19 @@ impl Step<'_> {
             None => Fault::ConfirmationRequired,
             Some(token) => {
                 let binding = self.binding(input);
-                if let Some(token) =
-                    promises.confirmed(token, self.seen.as_ref(), &binding, now).await.map_err(not_kept)?
-                {
-                    return Ok(token);
-                }
-                if let Some(token) = self.confirmed_as_permitted(promises, token, &binding, now).await? {
-                    return Ok(token);
+                let confirmed = promises.confirmed(token, self.seen.as_ref(), &binding, now).await.map_err(not_kept)?;
+                let confirmed = match confirmed {
+                    Some(confirmed) => Some((confirmed, binding)),
+                    None => self.confirmed_as_permitted(promises, token, &binding, now).await?,
+                };
+                match confirmed {
+                    Some((confirmed, _)) if !self.capability.confirmation.by_page => return Ok(confirmed),
+                    Some((confirmed, binding)) => {
+                        if let Some(confirmed) = self.confirmed_on_page(confirmed, token, &binding).await? {
+                            return Ok(confirmed);
+                        }
+                    }
+                    None => {}
                 }
                 Fault::ConfirmationInvalid
             }
@@ -107,8 +113,12 @@ impl Step<'_> {
             Err(stop) => return stop,
         }
         let lasts = self.capability.confirmation.expires;
+        if self.capability.confirmation.by_page {
+            return self.asked_on_page(promises, &binding, summary, now, fault).await;
+        }
         match promises.offer(&binding, lasts, now).await {
             Ok(token) => Stop::Asked(Box::new(Asked {
+                page: None,
                 refusal: fault.into(),
                 summary,
                 consequence: match self.desk.records.lost_at() {

@@ -165,6 +165,8 @@ impl Desk<'_> {
         let unproven = match unproven {
             // Published documents are no secret, so a caller who cannot be checked now gets them as anonymous.
             Some(unproven) if published && unproven.is_unknown() => None,
+            // A browser may send a credential of the site's own, which proves nothing here.
+            _ if endpoint.is_for_people() => None,
             None if !published => self.missing(&caller, endpoint.may_be_proven_later()),
             unproven => unproven,
         };

@@ -43,6 +43,10 @@ pub enum Fault {
     ConfirmationRequired,
     /// The presented token is invalid, or belongs to another call.
     ConfirmationInvalid,
+    /// The person has not decided yet on the confirmation page.
+    ConfirmationPending,
+    /// The person declined on the confirmation page.
+    ConfirmationDeclined,
     /// The call needs an idempotency key.
     KeyRequired,
     /// A call with this key is running.
@@ -85,12 +89,14 @@ impl Fault {
             Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
             Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Forbidden | Self::MissingScope => StatusCode::FORBIDDEN,
+            Self::Forbidden | Self::MissingScope | Self::ConfirmationDeclined => StatusCode::FORBIDDEN,
             Self::WeakAuthentication => StatusCode::UNAUTHORIZED,
             Self::InvalidInput | Self::ForbiddenField | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             // A status that clients do not retry by themselves, because some steps may have been carried out.
             Self::CompositionFailed => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::ConfirmationRequired | Self::ConfirmationInvalid => StatusCode::PRECONDITION_REQUIRED,
+            Self::ConfirmationRequired | Self::ConfirmationInvalid | Self::ConfirmationPending => {
+                StatusCode::PRECONDITION_REQUIRED
+            }
             Self::KeyRequired => StatusCode::BAD_REQUEST,
             Self::InFlight | Self::OutcomeUnknown => StatusCode::CONFLICT,
             // These statuses have no body, or a header that only the site can set.
@@ -128,6 +134,8 @@ impl Fault {
             Self::ForbiddenField => "forbidden_field",
             Self::ConfirmationRequired => "confirmation_required",
             Self::ConfirmationInvalid => "confirmation_invalid",
+            Self::ConfirmationPending => "confirmation_pending",
+            Self::ConfirmationDeclined => "confirmation_declined",
             Self::KeyRequired => "idempotency_key_required",
             Self::InFlight => "idempotency_in_flight",
             Self::KeyReused => "idempotency_key_reused",
@@ -172,6 +180,10 @@ impl Fault {
             Self::ConfirmationInvalid => {
                 "The confirmation has expired, was used, or is for something else. Ask for a new one."
             }
+            Self::ConfirmationPending => {
+                "The person has not decided yet. Nothing was done. Repeat the same call later with the same token."
+            }
+            Self::ConfirmationDeclined => "The person declined this. Nothing was done, and nothing will be.",
             Self::KeyRequired => "This needs an Idempotency-Key, so that a retry is not a second call. Send one.",
             Self::InFlight => "A call with this Idempotency-Key is under way. Ask again with the same key.",
             Self::KeyReused => "This Idempotency-Key was used for another input. Use a new key for a new call.",

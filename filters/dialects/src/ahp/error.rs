@@ -29,12 +29,13 @@ fn code(fault: Fault) -> &'static str {
         | Fault::ForbiddenField
         | Fault::ConfirmationRequired
         | Fault::ConfirmationInvalid
+        | Fault::ConfirmationPending
         | Fault::KeyRequired
         | Fault::InFlight
         | Fault::KeyReused => "invalid_request",
         Fault::TooLarge => "request_too_large",
         Fault::Unauthenticated | Fault::WeakAuthentication => "auth_required",
-        Fault::MissingScope | Fault::Forbidden => "forbidden",
+        Fault::MissingScope | Fault::Forbidden | Fault::ConfirmationDeclined => "forbidden",
         Fault::RateLimited => "rate_limited",
         // The site's own statuses have the same meaning in AHP (§10).
         Fault::Named(StatusCode::UNAUTHORIZED) => "auth_required",
@@ -59,7 +60,9 @@ fn code(fault: Fault) -> &'static str {
 pub(super) fn status(fault: Fault) -> StatusCode {
     match fault {
         Fault::InvalidInput | Fault::ForbiddenField | Fault::KeyReused => StatusCode::BAD_REQUEST,
-        Fault::ConfirmationRequired | Fault::ConfirmationInvalid => StatusCode::BAD_REQUEST,
+        Fault::ConfirmationRequired | Fault::ConfirmationInvalid | Fault::ConfirmationPending => {
+            StatusCode::BAD_REQUEST
+        }
         Fault::BadGateway | Fault::Malformed | Fault::SiteFailed | Fault::CompositionFailed => {
             StatusCode::INTERNAL_SERVER_ERROR
         }

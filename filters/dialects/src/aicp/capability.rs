@@ -21,7 +21,7 @@ use frontdesk_caller::{Caller, Proof};
 use frontdesk_config::Capability;
 use frontdesk_desk::{
     problem, {About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
-    {Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
+    {Ask, Asked, Authority, Carried, ConfirmationPage, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
 };
 
 /// The capability that the agent believes to call (§8.2).
@@ -177,7 +177,7 @@ impl AtEndpoint {
 
     fn asked(&self, asked: &Asked, capability: &Capability, request: &Incoming<'_>) -> Reply {
         let expires = std::time::UNIX_EPOCH + std::time::Duration::from_secs(asked.expires);
-        let confirmation = json!({
+        let mut confirmation = json!({
             "required": true,
             "summary": asked.summary,
             "consequence": asked.consequence,
@@ -185,6 +185,9 @@ impl AtEndpoint {
             "token": asked.token,
             "header": CONFIRMATION_TOLD,
         });
+        if let Some(url) = asked.page.as_ref().and_then(ConfirmationPage::url) {
+            confirmation["url"] = url.into();
+        }
         let again = json!({
             "id": capability.id,
             "label": "Repeat the call once a person has confirmed it",
