@@ -123,6 +123,7 @@ mod streaming;
 mod succession;
 mod supervision;
 mod swap;
+mod token_server;
 mod tokens;
 mod told_again;
 mod traces;

@@ -19,7 +19,8 @@ use super::{
     signature::{self, Nonce, Signed, SignedAgents},
     signer,
     site_credential::{Authorization, Forwarding},
-    token::Tokens,
+    token::{Token, Tokens},
+    token_service::{Exchange, Introspection, TokenServer},
 };
 use frontdesk_config::{Jwks, Settings};
 use frontdesk_state::{Subject, keep_past};
@@ -62,6 +63,9 @@ pub struct Callers {
     agents: SignedAgents,
     /// What goes on to the site; `None` where no capability is called in the caller's name.
     forwarding: Option<Forwarding>,
+    introspection: Option<Introspection>,
+    /// Gives the token that the site takes for a caller's; `None`: the caller's own goes on.
+    pub exchange: Option<Exchange>,
     /// The site's declared authority, without a default port.
     authority: Option<String>,
     /// An unsigned caller is refused at agent endpoints.
@@ -77,6 +81,9 @@ pub struct Once {
     pub subject: Subject,
     pub keeps: Duration,
 }
+
+/// What the authorization server says about a token.
+pub struct Introspected(Result<Arc<Token>, Rejected>);
 
 /// A credential in `Authorization` on a page.
 pub enum OnPage<'h> {
@@ -126,6 +133,8 @@ impl Callers {
             tokens,
             agents,
             forwarding: Forwarding::new(settings),
+            introspection: Introspection::new(settings),
+            exchange: Exchange::new(settings),
             authority: settings.site.origin.as_deref().and_then(authority_of),
             signature_required: auth.signed_agents.require,
             problems,
@@ -140,9 +149,15 @@ impl Callers {
 
     /// Finds out who is asking, or why they are nobody in particular. The nonces, each another and as many as one take may
     /// have, have to be used up before the caller is served.
-    pub fn identify(&self, request: &Head<'_>, on_page: bool) -> (Caller, Result<Vec<Once>, Rejected>) {
+    /// `introspected`: what the authorization server says about its bearer token, where it was asked.
+    pub fn identify(
+        &self,
+        request: &Head<'_>,
+        on_page: bool,
+        introspected: Option<Introspected>,
+    ) -> (Caller, Result<Vec<Once>, Rejected>) {
         let mut caller = Caller::at(request.address);
-        let proven = self.prove(&mut caller, request, on_page);
+        let proven = self.prove(&mut caller, request, on_page, introspected);
         if proven.is_err() {
             // The bad signature voids everything else that was proven.
             caller = caller.disproved();
@@ -150,14 +165,41 @@ impl Callers {
         (caller, proven)
     }
 
-    fn prove(&self, caller: &mut Caller, request: &Head<'_>, on_page: bool) -> Result<Vec<Once>, Rejected> {
+    /// Whether an authorization server is asked about tokens.
+    pub fn introspects(&self) -> bool {
+        self.introspection.is_some()
+    }
+
+    /// What the authorization server says about a request's bearer token; `None`: it is not asked.
+    pub async fn introspect(&self, server: &dyn TokenServer, request: &Head<'_>) -> Option<Introspected> {
+        let introspection = self.introspection.as_ref()?;
+        let presented = only(request.headers, &header::AUTHORIZATION).ok()??;
+        let presented = std::str::from_utf8(bearer(presented)?).ok()?;
+        let is_ours = self.keys.find(presented.as_bytes()).is_some()
+            || self.tokens.as_ref().is_some_and(|tokens| {
+                // A token that is verified here, or is known to be wrong, needs no question.
+                !tokens.verify(presented, request.now).is_err_and(Rejected::may_be_for_the_site)
+            });
+        if is_ours {
+            return None;
+        }
+        Some(Introspected(introspection.look(server, presented, request.now).await))
+    }
+
+    fn prove(
+        &self,
+        caller: &mut Caller,
+        request: &Head<'_>,
+        on_page: bool,
+        introspected: Option<Introspected>,
+    ) -> Result<Vec<Once>, Rejected> {
         let headers = request.headers;
         caller.agent = headers.get(AICP_AGENT).and_then(|v| v.to_str().ok()).and_then(Agent::claimed);
         if let Some(key) = only(headers, &X_AHP_KEY)? {
             self.by_key(caller, key)?;
         }
         let authorization = match only(headers, &header::AUTHORIZATION)?.and_then(bearer) {
-            Some(bearer) => self.by_bearer(caller, bearer, request.now, on_page)?,
+            Some(bearer) => self.by_bearer(caller, bearer, request.now, on_page, introspected)?,
             None => Authorization::Unverified,
         };
         if let Some(forwarding) = self.forwarding.as_ref().filter(|_| !on_page) {
@@ -218,6 +260,7 @@ impl Callers {
         presented: &[u8],
         now: u64,
         on_page: bool,
+        introspected: Option<Introspected>,
     ) -> Result<Authorization, Rejected> {
         let first = caller.proof == Proof::None;
         if let Some(index) = self.keys.find(presented) {
@@ -227,13 +270,20 @@ impl Callers {
             return Ok(Authorization::Withheld);
         }
         let goes_on = !on_page && self.forwarding.as_ref().is_some_and(|forwarding| forwarding.unverified);
-        let Some(tokens) = &self.tokens else {
-            let unknown = !self.keys.is_empty() && !goes_on;
-            return if unknown { Err(Rejected::KeyUnknown) } else { Ok(Authorization::Unverified) };
+        let presented = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed);
+        let verified = match (introspected, &self.tokens) {
+            (Some(Introspected(verified)), _) => verified,
+            (None, Some(tokens)) if on_page => presented.and_then(|presented| tokens.verify_if_ours(presented, now)),
+            (None, Some(tokens)) => presented.and_then(|presented| tokens.verify(presented, now)),
+            (None, None) => {
+                if self.introspects() && !goes_on {
+                    // The authorization server was not asked: too many wrong credentials came from this address.
+                    return Err(Rejected::TokenNotValid);
+                }
+                let unknown = !self.keys.is_empty() && !goes_on;
+                return if unknown { Err(Rejected::KeyUnknown) } else { Ok(Authorization::Unverified) };
+            }
         };
-        let verified = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed).and_then(|presented| {
-            if on_page { tokens.verify_if_ours(presented, now) } else { tokens.verify(presented, now) }
-        });
         let token = match verified {
             Ok(token) => token,
             Err(why) if goes_on && why.may_be_for_the_site() => return Ok(Authorization::Unverified),
@@ -258,7 +308,7 @@ impl Callers {
         };
         let presented = presented.as_bytes();
         let presented = bearer(presented).unwrap_or(presented);
-        let authorization = self.by_bearer(&mut proven, presented, now, false)?;
+        let authorization = self.by_bearer(&mut proven, presented, now, false, None)?;
         // A credential in the head goes on, and not the one in the body.
         proven.credential = caller
             .credential

@@ -18,6 +18,7 @@ mod signature;
 pub mod signing;
 mod site_credential;
 mod token;
+mod token_service;
 mod told;
 mod unproven;
 
@@ -25,10 +26,13 @@ use std::{net::IpAddr, sync::Arc};
 
 pub use body_credential::{Disproved, Judge, Proven, prove, proven};
 pub use declaration::EXTENSION;
-pub use identify::{Callers, Head, OnPage, Once, authority_of, is_loopback};
+pub use identify::{Callers, Head, Introspected, OnPage, Once, authority_of, is_loopback};
 pub use rejected::Rejected;
 pub use site_credential::SiteCredential;
 use token::Token;
+#[cfg(any(test, feature = "testing"))]
+pub use token_service::NoTokenServer;
+pub use token_service::{Exchange, TokenServer};
 pub use unproven::Unproven;
 
 use frontdesk_state::Subject;

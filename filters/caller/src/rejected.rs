@@ -89,7 +89,6 @@ impl Rejected {
                 | Self::TokenNotValid
                 | Self::TokenWrongIssuer
                 | Self::TokenBound
-                | Self::KeysAway
         )
     }
 

@@ -125,6 +125,31 @@ impl std::fmt::Debug for Tokens {
     }
 }
 
+/// Judges the answer of an introspection (RFC 7662 §2.2) as the claims of a token. Members that the answer may leave out
+/// are not asked for; those that are there have to be right. `until`: when it expires if it does not say.
+pub(super) fn claims_of_introspection(
+    mut said: serde_json::Value,
+    issuer: Option<&str>,
+    audience: Option<&str>,
+    now: u64,
+    until: u64,
+) -> Result<Token, Rejected> {
+    let mut missing = |name: &str, value: Option<serde_json::Value>| {
+        if let (Some(members), Some(value)) = (said.as_object_mut(), value) {
+            members.entry(name).or_insert(value);
+        }
+    };
+    missing("iss", issuer.map(Into::into));
+    missing("aud", audience.map(Into::into));
+    missing("exp", Some(until.into()));
+    let username = said.get("username").cloned();
+    if let (Some(members), Some(username)) = (said.as_object_mut(), username) {
+        members.entry("sub").or_insert(username);
+    }
+    let expected = Expected { issuer: issuer.map(str::to_owned), audience: audience.map(str::to_owned) };
+    expected.read(said.to_string().as_bytes(), now)
+}
+
 /// Decodes base64url without padding. Unused bits must be zero, so that a token has only one spelling.
 fn decode(part: &str) -> Result<Vec<u8>, Rejected> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| Rejected::TokenMalformed)

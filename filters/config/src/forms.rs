@@ -178,6 +178,22 @@ pub(super) fn pointer(text: &str) -> Result<(), String> {
     if text.starts_with('/') { Ok(()) } else { Err("is no JSON pointer; write \"/id\"".into()) }
 }
 
+/// The URL of an authorization server, which is told secrets: https, or http to this machine.
+pub(super) fn token_url(text: &str) -> Result<(), String> {
+    let url = Url::parse(text).map_err(|_| "is not a URL; write \"https://host/…\"".to_owned())?;
+    let is_here = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    match url.scheme() {
+        "https" if url.has_host() => Ok(()),
+        "http" if is_here => Ok(()),
+        _ => Err("has to be https: it is told secrets; http only to this machine".into()),
+    }
+}
+
 /// An https URL.
 pub(super) fn https_url(text: &str) -> Result<(), String> {
     scheme(text, &["https"])

@@ -174,6 +174,21 @@ static AUTH: Table = closed(&[
     key("api_keys", Subs(&API_KEY)).private(),
     key("signed_agents", Sub(&SIGNED_AGENTS)).private(),
     key("visitor", Sub(&VISITOR)).private(),
+    key("introspection", Sub(&INTROSPECTION)).private(),
+    key("exchange", Sub(&EXCHANGE)).private(),
+]);
+
+static INTROSPECTION: Table = closed(&[
+    key("url", Text(token_url)).required(),
+    key("client_id", Text(filled)).required(),
+    key("client_secret", Text(filled)).required().secret(),
+]);
+
+static EXCHANGE: Table = closed(&[
+    key("url", Text(token_url)).required(),
+    key("audience", Text(filled)).required(),
+    key("client_id", Text(filled)).required(),
+    key("client_secret", Text(filled)).required().secret(),
 ]);
 
 static VISITOR: Table = closed(&[

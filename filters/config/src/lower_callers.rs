@@ -68,7 +68,21 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
         api_keys: view.tables("api_keys").filter_map(api_key).collect(),
         signed_agents: signed_agents(View { item: view.get("signed_agents"), ..view }),
         visitor: visitor(View { item: view.get("visitor"), ..view }),
+        introspection: token_endpoint(View { item: view.get("introspection"), ..view }),
+        exchange: {
+            let view = View { item: view.get("exchange"), ..view };
+            token_endpoint(view).zip(view.text("audience"))
+        }
+        .map(|(endpoint, audience)| ExchangeSettings { endpoint, audience }),
     }
+}
+
+fn token_endpoint(view: View) -> Option<TokenEndpoint> {
+    Some(TokenEndpoint {
+        url: view.text("url")?,
+        client_id: view.text("client_id")?,
+        client_secret: view.text("client_secret")?,
+    })
 }
 
 fn visitor(view: View) -> Option<Visitor> {

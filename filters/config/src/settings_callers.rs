@@ -110,6 +110,30 @@ pub struct Auth {
     pub api_keys: Vec<ApiKey>,
     pub signed_agents: SignedAgents,
     pub visitor: Option<Visitor>,
+    pub introspection: Option<TokenEndpoint>,
+    pub exchange: Option<ExchangeSettings>,
+}
+
+/// An endpoint of the authorization server, and our credentials there.
+#[derive(Clone)]
+pub struct TokenEndpoint {
+    pub url: String,
+    pub client_id: String,
+    pub client_secret: String,
+}
+
+impl std::fmt::Debug for TokenEndpoint {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "TokenEndpoint({:?}, {:?})", self.url, self.client_id)
+    }
+}
+
+/// `[auth.exchange]`.
+#[derive(Debug, Clone)]
+pub struct ExchangeSettings {
+    pub endpoint: TokenEndpoint,
+    /// For whom the site's token is meant.
+    pub audience: String,
 }
 
 /// `[auth.visitor]`: how the site says who is signed in.

@@ -92,6 +92,8 @@ impl<'a> Step<'a> {
             token = Some(self.confirmed_anew(&promises, now).await?);
         }
         self.permitted().await?;
+        let mut doing = doing;
+        Box::pin(self.exchanged(&mut doing)).await?;
         let before = self.is_confirmed || after.is_some();
         self.account.confirmed = token.is_some() || before && self.capability.is_confirmed();
 

@@ -50,7 +50,7 @@ pub struct Call<'a> {
     /// Whether the site gets the identity headers of the caller.
     pub named: bool,
     /// The caller's own credential, where the capability is called in the caller's name.
-    pub credential: &'a [(HeaderName, HeaderValue)],
+    pub credential: Cow<'a, [(HeaderName, HeaderValue)]>,
 }
 
 /// The site's answer.
@@ -262,7 +262,7 @@ impl CallPlan {
             most: self.most,
             caller: None,
             named: true,
-            credential: &[],
+            credential: Cow::Borrowed(&[]),
         })
     }
 

@@ -99,7 +99,7 @@ pub use trouble::{TOO_LONG, not_kept};
 use crate::harness::Harness;
 use frontdesk_ask::Library;
 use frontdesk_base::fault::{Fault, Refusal};
-use frontdesk_caller::{Caller, limits::budget::UnderWay};
+use frontdesk_caller::{Caller, TokenServer, limits::budget::UnderWay};
 use frontdesk_config::Capability;
 use frontdesk_state::{
     chain::Chains,
@@ -130,6 +130,8 @@ pub struct Desk<'a> {
     /// Where the notes come from that are published; `None` where there is no such directory. Its handler knows what it
     /// is.
     pub handoff: Option<&'a (dyn Any + Send + Sync)>,
+    /// The way to the authorization server that exchanges tokens.
+    pub token_server: &'a dyn TokenServer,
     /// Who is asked before something risky happens; `None`: nobody.
     pub harness: Option<&'a Harness>,
 }

@@ -6,6 +6,7 @@
 //! gets the same token and the same page, and a declined call stays declined until the question expires.
 
 use std::{
+    borrow::Cow,
     mem::take,
     time::{Duration, UNIX_EPOCH},
 };
@@ -358,7 +359,7 @@ impl Step<'_> {
             most: NOTIFY_ANSWER,
             caller: None,
             named: false,
-            credential: &[],
+            credential: Cow::Borrowed(&[]),
         };
         match self.desk.upstream.call(call).await {
             Ok(answer) if answer.status.is_success() => Ok(()),

@@ -74,7 +74,8 @@ impl<'a> Step<'a> {
             self.account.decision = "cached";
             return Ok(self.done(told, Some(left)));
         }
-        let (doing, changed) = self.allowed(doing).await?;
+        let (mut doing, changed) = self.allowed(doing).await?;
+        Box::pin(self.exchanged(&mut doing)).await?;
         if !self.owed.is_empty() {
             Box::pin(self.permitted()).await?;
         }

@@ -4,10 +4,12 @@
 //! runs, and its result is stored before the reply.
 
 use std::{
+    borrow::Cow,
     mem::take,
     time::{Duration, Instant},
 };
 
+use http::header;
 use serde_json::{Map, Value};
 
 use super::{
@@ -17,7 +19,7 @@ use super::{
     call::CallPlan,
     input,
     plan::{Composition, Plan, Way},
-    records::Seen,
+    records::{self, Seen},
 };
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_config::Capability;
@@ -192,9 +194,26 @@ impl<'a> Step<'a> {
         call.caller = Some(self.ask.caller);
         call.named = !self.ask.unnamed;
         if let Some(credential) = self.ask.caller.credential.as_ref().filter(|_| plan.in_their_name) {
-            call.credential = credential.lines();
+            call.credential = Cow::Borrowed(credential.lines());
         }
         Ok(Doing::Call(plan, call))
+    }
+
+    /// Exchanges the caller's token for one that the site takes, where an authorization server does that.
+    ///
+    /// # Errors
+    ///
+    /// The server does not exchange it, or cannot be asked. Nothing was sent to the site.
+    pub(super) async fn exchanged(&self, doing: &mut Doing<'_>) -> Result<(), Stop> {
+        let (Some(exchange), Doing::Call(_, call)) = (&self.desk.compiled.callers.exchange, doing) else {
+            return Ok(());
+        };
+        let presented = call.credential.iter().position(|(name, _)| *name == header::AUTHORIZATION);
+        let Some(at) = presented else { return Ok(()) };
+        let now = records::seconds();
+        let given = exchange.authorization(self.desk.token_server, &call.credential[at].1, now).await?;
+        call.credential.to_mut()[at].1 = given;
+        Ok(())
     }
 
     /// The input together with the extra parameters, where there are any. The extra parameters were checked, and win

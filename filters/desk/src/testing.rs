@@ -13,7 +13,7 @@ use super::{
     Holders, Job, Kept, Outside, Talk, Upstream,
 };
 use frontdesk_ask::Library;
-use frontdesk_caller::Caller;
+use frontdesk_caller::{Caller, NoTokenServer};
 use frontdesk_config::{
     Declaration,
     testing::{Nowhere, declare_text},
@@ -113,6 +113,7 @@ pub(super) fn at_desk_with<T>(
     let (kept, counters, library) = (Kept::default(), Home::new(), Library::empty());
     let chains = Chains::default();
     work(&Desk {
+        token_server: &NoTokenServer,
         compiled,
         records: shelf,
         holders: around,

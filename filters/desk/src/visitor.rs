@@ -1,6 +1,6 @@
 //! Asks the site who is signed in (`[auth.visitor]`), with that visitor's own header lines.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use http::{HeaderName, HeaderValue, Method, header};
 use serde_json::Value;
@@ -48,7 +48,7 @@ pub async fn signed_in(
         most: MOST,
         caller: None,
         named: false,
-        credential: lines,
+        credential: Cow::Borrowed(lines),
     };
     let answer = desk.upstream.call(call).await.map_err(failed)?;
     if answer.status.is_server_error() {

@@ -2,7 +2,7 @@
 
 use super::{Decided, Desk};
 use crate::{
-    caller::{Caller, OnPage, Once, Proof, Rejected, Unproven},
+    caller::{Caller, Head, Introspected, OnPage, Once, Proof, Rejected, Unproven},
     dialect::Explain,
     state::{Amount, Away, Class, Key, Limit, Window},
 };
@@ -10,7 +10,13 @@ use crate::{
 impl Desk<'_> {
     /// Identifies the caller, and says what is not proven. Consumes nonces.
     pub(super) async fn identified(&self, on_page: bool) -> (Caller, Option<Unproven>) {
-        let (caller, proven) = self.snapshot.callers.identify(&self.request.head(), on_page);
+        let (head, callers) = (self.request.head(), &self.snapshot.callers);
+        let introspected = match on_page {
+            true => None,
+            false if !callers.introspects() => None,
+            false => Box::pin(self.introspected(&head)).await,
+        };
+        let (caller, proven) = callers.identify(&head, on_page, introspected);
         let nonces = match proven {
             Ok(nonces) if nonces.is_empty() => return (caller, None),
             Ok(nonces) => nonces,
@@ -30,6 +36,17 @@ impl Desk<'_> {
             Err(Away) => Unproven::Away,
         };
         (caller.disproved(), Some(unproven))
+    }
+
+    /// Asks the authorization server about an opaque token. An address that presented too many wrong credentials gets no
+    /// more answers from it.
+    async fn introspected(&self, head: &Head<'_>) -> Option<Introspected> {
+        let anybody = Caller::at(self.request.address);
+        let policies = &self.snapshot.policies;
+        if policies.guessing(self.counters, &anybody, self.request.now).await.is_some() {
+            return None;
+        }
+        self.snapshot.callers.introspect(self.request.token_server?, head).await
     }
 
     /// Identifies the caller of a page. An invalid credential is no reason to refuse a page, and our own answer does

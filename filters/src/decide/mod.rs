@@ -25,7 +25,7 @@ pub use spoken::{decide_spoken, decide_unread};
 
 use crate::{
     Snapshot, accept,
-    caller::{Caller, Head},
+    caller::{Caller, Head, TokenServer},
     dialect::{Explain, ahp},
     endpoint::Endpoint,
     fault::{Fault, Refusal},
@@ -58,6 +58,8 @@ pub struct Request<'a> {
     pub now: u64,
     /// The harness that may lengthen the wait of a caller over a limit; `None`: there is none.
     pub harness: Option<&'a Harness>,
+    /// The way to the authorization server that knows opaque tokens; `None`: there is none.
+    pub token_server: Option<&'a dyn TokenServer>,
 }
 
 impl<'a> Request<'a> {

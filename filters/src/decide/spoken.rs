@@ -48,6 +48,7 @@ pub async fn decide_unread(
         tls: false,
         now: 0,
         harness: None,
+        token_server: None,
     };
     let desk = Desk { snapshot, counters, request: &request, serve: None };
     let held = snapshot.policies.held(Counted::Call { action: false }, &caller);

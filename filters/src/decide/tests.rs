@@ -61,6 +61,7 @@ async fn ask(snapshot: &Snapshot, home: &Home, line: &str, from: &str, headers: 
         tls: false,
         now: 1_800_000_000,
         harness: None,
+        token_server: None,
     };
     decide(snapshot, home, &request).await
 }

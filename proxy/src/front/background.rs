@@ -193,6 +193,7 @@ impl Front {
             background,
             outside: self.outbound.as_ref(),
             apart: self,
+            token_server: self.outbound.as_ref(),
             harness: running.harness.as_deref(),
             handoff: running.notes.as_ref().map(|notes| notes as _),
         }

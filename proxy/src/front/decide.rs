@@ -9,7 +9,7 @@ use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwa
 use pingora::http::RequestHeader;
 
 use super::{Front, address, call::request_id, ctx::Ctx, head};
-use crate::{clock::since_1970, live::Running, upstream::NoPlace};
+use crate::{clock::since_1970, live::Running, outbound::Outbound, upstream::NoPlace};
 
 /// Where a connection has no address: a unix socket, say.
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -36,7 +36,7 @@ impl Front {
     /// Asks what becomes of a request whose head is in order.
     pub(crate) async fn decide(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Arc<Running>) -> Decision {
         let target = head::target(head);
-        let request = request(head, ctx, running, &target);
+        let request = request(head, ctx, running, &self.outbound, &target);
         let decided = decide(&running.snapshot, running.store.counters.as_ref(), &request).await;
         if decided.wants_keys {
             self.live.want_keys();
@@ -80,7 +80,13 @@ impl Front {
 }
 
 /// What is asked, as it is decided on.
-pub(super) fn request<'a>(head: &'a RequestHeader, ctx: &Ctx, running: &'a Running, target: &'a str) -> Request<'a> {
+pub(super) fn request<'a>(
+    head: &'a RequestHeader,
+    ctx: &Ctx,
+    running: &'a Running,
+    outbound: &'a Outbound,
+    target: &'a str,
+) -> Request<'a> {
     let connection = ctx.connection.as_deref();
     let trusted = &running.snapshot.settings.listen.trusted_proxies;
     Request {
@@ -92,5 +98,6 @@ pub(super) fn request<'a>(head: &'a RequestHeader, ctx: &Ctx, running: &'a Runni
         tls: connection.is_some_and(|c| c.tls) || head::said_to_be_tls(head, connection, trusted),
         now: since_1970(ctx.began).as_secs(),
         harness: running.harness.as_deref(),
+        token_server: Some(outbound),
     }
 }

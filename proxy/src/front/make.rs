@@ -72,7 +72,7 @@ impl Front {
             held: Mutex::default(),
         };
         let Some(caller) = &ctx.caller else { return Ok(Some(Decision::Pass)) };
-        let request = super::decide::request(session.req_header(), ctx, &running, &target);
+        let request = super::decide::request(session.req_header(), ctx, &running, &self.outbound, &target);
         let counters = running.store.counters.as_ref();
         let made = make(&running.snapshot, counters, &request, caller, making, &site).await;
         let Fetching { took, rest, held, .. } = site;

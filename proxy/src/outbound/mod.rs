@@ -10,6 +10,7 @@ mod named;
 mod page;
 mod post;
 mod read;
+mod token_server;
 mod visits;
 
 use std::{

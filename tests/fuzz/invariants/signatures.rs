@@ -88,6 +88,7 @@ impl Sent {
             tls: self.tls,
             now: NOW,
             harness: None,
+            token_server: None,
         };
         let decided = pin!(decide(&SITE, &Plenty, &request)).poll(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(decided) = decided else { panic!("nothing is waited for") };

@@ -152,6 +152,7 @@ impl Stall {
         work: impl AsyncFnOnce(&Desk<'_>, &Incoming<'_>) -> Reply,
     ) -> Told {
         let desk = Desk {
+            token_server: &frontdesk_caller::NoTokenServer,
             compiled: &self.compiled,
             records,
             holders: &self.around,

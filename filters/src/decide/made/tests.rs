@@ -56,6 +56,7 @@ fn made(
         tls: false,
         now: 0,
         harness: None,
+        token_server: None,
     };
     let site = Fake { answer, asked: Mutex::default() };
     run(async {
