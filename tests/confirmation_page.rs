@@ -87,7 +87,7 @@ async fn confirmation_page_carries_out_once_after_the_person_said_yes() {
     let page = desk.get(&path).await;
     assert_eq!((page.status, page.media_type().as_str()), (200, "text/html"));
     let text = page.text();
-    assert!(text.contains("Buy Emma &lt;now&gt;.") && text.contains("Your card is charged."), "{text}");
+    assert!(text.contains("Emma") && text.contains("&lt;now&gt;.") && text.contains("Your card is charged."), "{text}");
     assert!(text.contains("full") && text.contains("verified"), "who asks: {text}");
     assert_eq!(orders(&origin), 0);
     let pressed = desk.call(press(&path, "confirm")).await;
@@ -175,7 +175,7 @@ async fn confirmation_page_only_the_person_in_whose_name_it_is_may_decide() {
     let pending = desk.call(as_ada(buy("Emma")).header("AICP-Confirmation", &token)).await;
     assert_fault(&pending, 428, "confirmation_pending", "still");
     let page = desk.call(as_ada(Ask::get(&path))).await;
-    assert!(page.text().contains("Buy Emma") && page.text().contains("ada &lt;b&gt;"), "{}", page.text());
+    assert!(page.text().contains("Emma") && page.text().contains("ada &lt;b&gt;"), "{}", page.text());
     assert_eq!(desk.call(as_ada(press(&path, "confirm"))).await.status, 303);
     assert_answer(&desk.call(as_ada(buy("Emma")).header("AICP-Confirmation", &token)).await, 201, "confirmed");
     assert_eq!(orders(&origin), 1);
@@ -190,7 +190,7 @@ async fn confirmation_page_the_link_goes_to_the_site_and_never_to_the_agent() {
     assert!(body["confirmation"]["url"].is_null(), "{body}");
     let told = upstream_calls(&origin).into_iter().find(|r| r.target == "/api/notify").expect("a notification");
     let told: Value = serde_json::from_slice(&told.body).expect("JSON");
-    assert_eq!((&told["subject"], &told["summary"]), (&json!("full"), &json!("Buy Emma <now>.")));
+    assert_eq!((&told["subject"], &told["summary"]), (&json!("full"), &json!("Buy \"Emma\" <now>.")));
     assert!(told["expires_at"].is_string() && told["consequence"].is_string(), "{told}");
     let path = told["url"].as_str().and_then(|url| url.strip_prefix("https://site.test")).expect("the page").to_owned();
     let id = path.rsplit('/').next().expect("its id").to_owned();

@@ -47,6 +47,7 @@ mod docs;
 mod docs_commands;
 mod drain;
 mod early_answers;
+mod elicitation;
 mod encodings;
 mod endpoints;
 mod errors;

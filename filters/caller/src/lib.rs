@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod authorization;
 mod body_credential;
 mod declaration;
 pub mod forwarded;

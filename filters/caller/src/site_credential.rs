@@ -8,6 +8,7 @@
 
 use std::{fmt, sync::Arc};
 
+use crate::authorization::is_bearer;
 use frontdesk_config::{Identity, Settings, StoreHome, Unverified};
 use frontdesk_state::Subject;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -181,7 +182,7 @@ fn own_secret() -> [u8; 32] {
 
 /// Whether browsers add this line by themselves.
 fn is_ambient(name: &HeaderName, value: &HeaderValue) -> bool {
-    *name == header::COOKIE || *name == header::AUTHORIZATION && !super::identify::is_bearer(value.as_bytes())
+    *name == header::COOKIE || *name == header::AUTHORIZATION && !is_bearer(value.as_bytes())
 }
 
 /// Whether a browser says that a page of another origin made it send this.

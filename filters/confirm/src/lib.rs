@@ -4,7 +4,7 @@
 //! here and the agent has repeated the call. Reading the page decides nothing, so a preview of a link does no harm. The
 //! form works without scripts. It is taken from the page itself only: not from another site, not from a frame.
 //!
-//! Whoever has the address could confirm, unless `[auth.visitor]` is declared: then the site is asked who is signed in,
+//! The address alone is enough to confirm, unless `[auth.visitor]` is declared: then the site is asked who is signed in,
 //! with the visitor's own cookies, and only the person in whose name the call is made may decide.
 
 #![forbid(unsafe_code)]

@@ -243,7 +243,7 @@ impl Step<'_> {
         if let Some(to) = &confirmation.notify_url
             && let Err(refusal) = self.notify(to, &id, subject.as_deref(), &summary, expires).await
         {
-            // Nobody knows the address, so the question is taken back: the next call asks anew.
+            // The person was not told, so the question is taken back: the next call asks anew.
             let gone = |key| Change { key, expect: Expect::Anything, put: Put::Nothing };
             let _ = self.desk.records.commit(&[gone(page_key(&id)), gone(call_key(binding))]).await;
             return Ok(refusal.into());

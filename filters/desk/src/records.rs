@@ -313,23 +313,29 @@ impl Promises<'_> {
         Ok((!used).then_some(Token { key, expires }))
     }
 
-    /// The secret that signs tokens: generated once, and kept in the same store as the records.
+    /// The secret that signs tokens.
     async fn secret(&self) -> Result<hmac::Key, NotKept> {
-        let (key, lasts) = SECRET;
-        let secret = match self.records.get_lasting(key).await? {
-            Some(record) => record.value,
-            None => {
-                let fresh = Bytes::from(hex(&random::<32>()?));
-                let put = Put::Value(fresh.clone(), lasts);
-                match self.records.commit(&[Change { key: key.to_owned(), expect: Expect::Absent, put }]).await? {
-                    Committed::Done(_) => fresh,
-                    Committed::Conflict(_, Some(record)) => record.value,
-                    Committed::Conflict(_, None) => return Err(NotKept::Away),
-                }
-            }
-        };
-        Ok(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+        confirmation_secret(self.records).await
     }
+}
+
+/// The secret behind confirmations: generated once, and kept in the store, so that all replicas read it. Keys for other
+/// purposes are derived from it.
+pub async fn confirmation_secret(records: &dyn Records) -> Result<hmac::Key, NotKept> {
+    let (key, lasts) = SECRET;
+    let secret = match records.get_lasting(key).await? {
+        Some(record) => record.value,
+        None => {
+            let fresh = Bytes::from(hex(&random::<32>()?));
+            let put = Put::Value(fresh.clone(), lasts);
+            match records.commit(&[Change { key: key.to_owned(), expect: Expect::Absent, put }]).await? {
+                Committed::Done(_) => fresh,
+                Committed::Conflict(_, Some(record)) => record.value,
+                Committed::Conflict(_, None) => return Err(NotKept::Away),
+            }
+        }
+    };
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &secret))
 }
 
 /// The key of the record of a token's use.

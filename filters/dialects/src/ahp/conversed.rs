@@ -67,11 +67,11 @@ impl Conversed {
 
     /// A person has to confirm first.
     pub(super) fn asked(session: Option<&str>, asked: &Asked) -> Self {
-        let Asked { refusal, summary, consequence, expires, token, .. } = asked;
+        let Asked { refusal, summary, consequence, expires, token, page, .. } = asked;
         let session = session.map(str::to_owned);
         let (summary, consequence, token) = (summary.clone(), consequence.clone(), token.clone());
-        Turn::Confirm(Confirmation { session, summary, consequence, expires: *expires, token, reason: refusal.reason })
-            .into()
+        let (expires, page, reason) = (*expires, page.clone(), refusal.reason);
+        Turn::Confirm(Confirmation { session, summary, consequence, expires, token, page, reason }).into()
     }
 
     /// The answer follows later (AHP §6.4).

@@ -11,7 +11,7 @@ use super::{
     listed::Mode,
     turn::{Answered, Clarification, Confirmation, Failure, Turn},
 };
-use frontdesk_desk::rfc3339;
+use frontdesk_desk::{ConfirmationPage, rfc3339};
 
 impl Turn {
     /// The outcome as AHP writes it.
@@ -106,6 +106,9 @@ fn confirmation(asked: &Confirmation) -> Value {
         "expires_at": rfc3339(UNIX_EPOCH + Duration::from_secs(asked.expires)),
         "token": asked.token,
     });
+    if let Some(url) = asked.page.as_ref().and_then(ConfirmationPage::url) {
+        body["confirmation"]["url"] = url.into();
+    }
     body["reason"] = asked.reason.into();
     body
 }

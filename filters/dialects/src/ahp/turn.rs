@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::question::Wrong;
 use frontdesk_base::fault::Refusal;
+use frontdesk_desk::ConfirmationPage;
 
 /// The outcome of a question.
 #[derive(Debug, Clone)]
@@ -76,6 +77,8 @@ pub struct Confirmation {
     pub expires: u64,
     /// What is sent back with the same call once a person has confirmed.
     pub token: String,
+    /// Where a person confirms it; the token alone confirms nothing then.
+    pub page: Option<ConfirmationPage>,
     /// Why it is asked for: the label of `frontdesk_rejections_total{reason}`.
     pub reason: &'static str,
 }
@@ -83,8 +86,22 @@ pub struct Confirmation {
 impl Confirmation {
     /// The question to the person.
     pub fn question(&self) -> String {
+        let says = self.says();
+        match &self.page {
+            None => format!("{says} Confirm?"),
+            Some(ConfirmationPage::At(url)) => {
+                format!("{says} A person has to confirm this at {url}; answer with the token once they have.")
+            }
+            Some(ConfirmationPage::Sent) => {
+                format!("{says} The person was sent a link to confirm this; answer with the token once they have.")
+            }
+        }
+    }
+
+    /// What would be done, and what that means.
+    pub fn says(&self) -> String {
         let stop = if self.summary.ends_with(['.', '!', '?']) { "" } else { "." };
-        format!("{}{stop} {} Confirm?", self.summary, self.consequence)
+        format!("{}{stop} {}", self.summary, self.consequence).trim_end().to_owned()
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     message::Request,
 };
 use frontdesk_base::fault::Refusal;
+use frontdesk_desk::ConfirmationPage;
 
 /// Maximum bytes of a client's name.
 const LONGEST_NAME: usize = 128;
@@ -163,12 +164,26 @@ fn more(answer: &Answered) -> Option<Value> {
 fn text(turn: &Turn, place: &str) -> String {
     match turn {
         Turn::Answer(answer) => answer.text.clone(),
-        Turn::Confirm(asked) => format!(
-            "Nothing was done yet: a person has to confirm this first. {} Show them that; if they agree, call again with \
-             the same arguments and \"{place}\": \"{}\".",
-            asked.question(),
-            asked.token,
-        ),
+        Turn::Confirm(asked) => {
+            let token = &asked.token;
+            let do_this = match &asked.page {
+                None => "Show them that; if they agree, call again".to_owned(),
+                Some(ConfirmationPage::At(url)) => {
+                    format!(
+                        "Give them this address, where they confirm or decline it: {url} Once they have, call again"
+                    )
+                }
+                Some(ConfirmationPage::Sent) => {
+                    "They were sent a link. Once they have confirmed it, call again".to_owned()
+                }
+            };
+            let question = if asked.page.is_some() { asked.says() } else { asked.question() };
+            format!(
+                "Nothing was done yet ({}): a person has to confirm this first. {question} {do_this} with the same \
+                 arguments and \"{place}\": \"{token}\".",
+                asked.reason
+            )
+        }
         Turn::Clarify(asked) => {
             let options = asked.options.as_deref().unwrap_or_default();
             let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join("; ")) };
@@ -249,6 +264,7 @@ mod tests {
             consequence: "It costs.".into(),
             expires: 0,
             token: "t".into(),
+            page: None,
             reason: "confirmation_required",
         });
         let told = result(&confirm, "confirmation");

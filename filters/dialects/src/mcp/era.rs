@@ -16,7 +16,8 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// What the client can do.
+pub(super) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The client's name and version.
 pub(super) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 /// The server's name and version.

@@ -5,6 +5,7 @@
 //! answer takes long enough to be streamed.
 
 mod call;
+mod elicitation;
 mod envelope;
 mod era;
 mod gate;

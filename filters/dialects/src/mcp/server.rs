@@ -13,6 +13,7 @@ use super::{
         arguments::Function,
     },
     HANDSHAKES, STATELESS, call,
+    elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{self, Era, META_SERVER},
     gate,
@@ -171,7 +172,7 @@ impl Server {
             let refusal = Refusal::from(Fault::TooLarge).saying(what);
             return Ok(self.turned_away(desk, incoming, request, era, &refusal));
         }
-        let question = match call::question(function, call::arguments(request)?, beside) {
+        let mut question = match call::question(function, call::arguments(request)?, beside) {
             Ok(question) => question,
             Err(wrong) => {
                 let conversed = Conversed::wrong(wrong);
@@ -179,7 +180,18 @@ impl Server {
                 return Ok(Served { account: Some(account), ..self.served(conversed, function, request, era) });
             }
         };
+        let elicits = Elicits::of(request, era);
+        let may_ask = match era {
+            Era::Stateless => elicitation::resume(desk, incoming.caller, name, request, &mut question).await?,
+            Era::Handshake => false,
+        };
         let conversed = self.converse.converse(desk, incoming, question, DIALECT).await;
+        // A person who does not want to answer is not asked again.
+        if may_ask && let Some(members) = elicitation::ask(desk, incoming.caller, name, &conversed.turn, elicits).await
+        {
+            let reply = envelope::result(&request.id, &members);
+            return Ok(Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() });
+        }
         Ok(self.served(conversed, function, request, era))
     }
 

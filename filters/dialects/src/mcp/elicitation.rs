@@ -1,0 +1,291 @@
+//! Asks a person through the client (MCP 2026-07-28, multi round-trip requests): a confirmation or a clarifying question
+//! becomes a form, and the client repeats the call with the answer.
+//!
+//! What the desk needs for the second call, a confirmation token above all, travels in `requestState`. It is encrypted
+//! with a key that all replicas have, and bound to the caller and the tool. So a model that sees everything that the
+//! client shows it holds nothing with which it could confirm: only the client, which asked its person, can.
+
+use std::time::Duration;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use frontdesk_caller::Caller;
+use frontdesk_desk::{
+    ConfirmationPage, Desk,
+    pending::{self, Decision},
+    records,
+};
+use ring::{aead, hmac};
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{
+        ahp::{CANCEL, Question, Turn},
+        json,
+    },
+    envelope::{INVALID_PARAMS, Problem},
+    era::{Era, META_CAPABILITIES},
+    message::Request,
+};
+
+/// How long a call waits for the person to decide on the page, and how often it looks.
+const WAIT_FOR_PAGE: Duration = Duration::from_secs(25);
+const LOOK_AT_PAGE: Duration = Duration::from_millis(500);
+/// The keys of the two requests.
+const CONFIRMATION: &str = "confirmation";
+const CLARIFICATION: &str = "clarification";
+/// The only field of each form.
+const CONFIRM: &str = "confirm";
+const ANSWER: &str = "answer";
+/// What the encryption key is made for.
+const PURPOSE: &[u8] = b"MCP requestState";
+/// Maximum characters of an answer, as the conversation takes it.
+const LONGEST_ANSWER: usize = 1000;
+/// Maximum bytes of a `requestState` of ours.
+const LONGEST_STATE: usize = 4096;
+
+/// What a client lets its person do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Elicits {
+    form: bool,
+    url: bool,
+}
+
+impl Elicits {
+    /// What a request declares. An empty declaration means forms.
+    pub(super) fn of(request: &Request, era: Era) -> Self {
+        let declared = request.meta().and_then(|meta| meta.get(META_CAPABILITIES)?.get("elicitation")?.as_object());
+        match declared.filter(|_| era == Era::Stateless) {
+            None => Self { form: false, url: false },
+            Some(modes) if modes.is_empty() => Self { form: true, url: false },
+            Some(modes) => Self { form: modes.contains_key("form"), url: modes.contains_key("url") },
+        }
+    }
+}
+
+/// What the second call continues.
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// `page`: the id of the page on which the person decides.
+    Confirm {
+        token: String,
+        page: Option<String>,
+        session: Option<String>,
+    },
+    Clarify {
+        session: Option<String>,
+    },
+}
+
+/// Takes the answers of a repeated call into its question. Gives whether the person may be asked once more.
+///
+/// # Errors
+///
+/// The state was changed, or belongs to another caller or tool.
+pub(super) async fn resume(
+    desk: &Desk<'_>,
+    caller: &Caller,
+    tool: &str,
+    request: &Request,
+    question: &mut Question,
+) -> Result<bool, Problem> {
+    let Some(state) = request.params.get("requestState") else { return Ok(true) };
+    let state = state.as_str().filter(|state| state.len() <= LONGEST_STATE).ok_or_else(foreign)?;
+    let key = key(desk).await?;
+    let state = open(&key, state, &bound_to(caller, tool)).ok_or_else(foreign)?;
+    let answers = request.params.get("inputResponses").and_then(Value::as_object);
+    let answer = |name: &str| answers.and_then(|answers| answers.get(name)).and_then(Value::as_object);
+    let action = |answer: &Map<String, Value>| answer.get("action").and_then(Value::as_str).map(str::to_owned);
+    match state {
+        State::Confirm { token, page, session } => {
+            question.session_id = session.or(question.session_id.take());
+            // An answer of another form is none: the person is asked again.
+            let Some(answer) = answer(CONFIRMATION) else { return Ok(true) };
+            let agreed = answer.get("content").and_then(|content| content.get(CONFIRM)).and_then(Value::as_bool);
+            if let (Some("accept"), Some(page)) = (action(answer).as_deref(), &page) {
+                // The person agreed to open the page. What they decide there is in the records.
+                decided(desk, page).await;
+                question.confirmation = Some(token);
+                return Ok(false);
+            }
+            question.confirmation = match (action(answer).as_deref(), agreed) {
+                (Some("accept"), Some(true)) => Some(token),
+                (Some("decline" | "cancel"), _) | (Some("accept"), Some(false)) => Some(CANCEL.to_owned()),
+                _ => None,
+            };
+        }
+        State::Clarify { session } => {
+            question.session_id = session.or(question.session_id.take());
+            let Some(answer) = answer(CLARIFICATION) else { return Ok(true) };
+            if action(answer).as_deref() != Some("accept") {
+                return Ok(false);
+            }
+            let text = answer.get("content").and_then(|content| content.get(ANSWER)).and_then(Value::as_str);
+            question.clarification = text.map(|text| text.chars().take(LONGEST_ANSWER).collect());
+        }
+    }
+    Ok(true)
+}
+
+/// Waits a while for the person to decide on the page.
+async fn decided(desk: &Desk<'_>, page: &str) {
+    let mut waited = Duration::ZERO;
+    while waited < WAIT_FOR_PAGE {
+        match pending::look(desk, page).await {
+            Ok(Some(pending)) if pending.decision == Decision::Pending && !pending.is_over(desk.records.now()) => {}
+            _ => return,
+        }
+        desk.outside.pause(LOOK_AT_PAGE).await;
+        waited += LOOK_AT_PAGE;
+    }
+}
+
+/// The result that has the client ask its person, as the members of an object; `None`: the client cannot, or there is
+/// nothing to ask.
+pub(super) async fn ask(desk: &Desk<'_>, caller: &Caller, tool: &str, turn: &Turn, elicits: Elicits) -> Option<String> {
+    let (name, params, state) = match turn {
+        Turn::Confirm(asked) => {
+            let page = asked.page.as_ref().and_then(ConfirmationPage::url).and_then(|url| url.rsplit('/').next());
+            let (token, page, session) = (asked.token.clone(), page.map(str::to_owned), asked.session.clone());
+            let state = State::Confirm { token, page, session };
+            let params = match &asked.page {
+                None if elicits.form => form(
+                    &asked.says(),
+                    CONFIRM,
+                    json!({
+                        "type": "boolean", "title": "Confirm", "description": "Whether this may be done.",
+                    }),
+                ),
+                Some(ConfirmationPage::At(url)) if elicits.url => {
+                    json!({ "mode": "url", "message": asked.says(), "url": url })
+                }
+                _ => return None,
+            };
+            (CONFIRMATION, params, state)
+        }
+        Turn::Clarify(asked) if elicits.form => {
+            let mut answer = json!({ "type": "string", "title": "Answer", "maxLength": LONGEST_ANSWER });
+            match asked.options.as_deref() {
+                Some(options) if !options.is_empty() && !asked.free_form => answer["enum"] = json!(options),
+                Some(options) if !options.is_empty() => {
+                    answer["description"] = format!("For example: {}", options.join("; ")).into();
+                }
+                _ => {}
+            }
+            (CLARIFICATION, form(&asked.question, ANSWER, answer), State::Clarify { session: asked.session.clone() })
+        }
+        _ => return None,
+    };
+    let key = key(desk).await.ok()?;
+    let state = seal(&key, &state, &bound_to(caller, tool))?;
+    let mut result = Vec::new();
+    json::object(&mut result, |result| {
+        result.value("inputRequests", &json!({ name: { "method": "elicitation/create", "params": params } }));
+        result.text("requestState", &state);
+        result.text("resultType", "input_required");
+    });
+    let result = String::from_utf8(result).ok()?;
+    Some(result.strip_prefix('{')?.strip_suffix('}')?.to_owned())
+}
+
+fn form(message: &str, field: &str, schema: Value) -> Value {
+    json!({
+        "mode": "form", "message": message,
+        "requestedSchema": { "type": "object", "properties": { field: schema }, "required": [field] },
+    })
+}
+
+fn foreign() -> Problem {
+    let why = "`requestState` was changed, or belongs to another caller or tool. Nothing was done; make the call anew \
+               without it.";
+    Problem::new(INVALID_PARAMS, why.into())
+}
+
+/// The caller and the tool that a state is for. The token in it is bound to the input besides.
+fn bound_to(caller: &Caller, tool: &str) -> Vec<u8> {
+    let holder = caller.holder().bytes();
+    [&holder[..], tool.as_bytes()].concat()
+}
+
+async fn key(desk: &Desk<'_>) -> Result<aead::LessSafeKey, Problem> {
+    let away = || {
+        Problem::new(super::envelope::INTERNAL, "The store is unavailable. Nothing was done; try again later.".into())
+    };
+    let secret = records::confirmation_secret(desk.records).await.map_err(|_| away())?;
+    let bytes = hmac::sign(&secret, PURPOSE);
+    let key = aead::UnboundKey::new(&aead::CHACHA20_POLY1305, bytes.as_ref()).map_err(|_| away())?;
+    Ok(aead::LessSafeKey::new(key))
+}
+
+fn seal(key: &aead::LessSafeKey, state: &State, bound_to: &[u8]) -> Option<String> {
+    let said = match state {
+        State::Confirm { token, page, session } => json!({ "confirm": token, "page": page, "session": session }),
+        State::Clarify { session } => json!({ "session": session }),
+    };
+    let nonce = records::random::<{ aead::NONCE_LEN }>().ok()?;
+    let mut sealed = said.to_string().into_bytes();
+    let aad = aead::Aad::from(bound_to);
+    key.seal_in_place_append_tag(aead::Nonce::assume_unique_for_key(nonce), aad, &mut sealed).ok()?;
+    Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
+}
+
+fn open(key: &aead::LessSafeKey, state: &str, bound_to: &[u8]) -> Option<State> {
+    let mut bytes = URL_SAFE_NO_PAD.decode(state).ok()?;
+    let (nonce, sealed) = bytes.split_at_mut_checked(aead::NONCE_LEN)?;
+    let nonce = aead::Nonce::try_assume_unique_for_key(nonce).ok()?;
+    let said = key.open_in_place(nonce, aead::Aad::from(bound_to), sealed).ok()?;
+    let said: Value = serde_json::from_slice(said).ok()?;
+    let session = said["session"].as_str().map(str::to_owned);
+    Some(match said["confirm"].as_str() {
+        Some(token) => {
+            let page = said["page"].as_str().map(str::to_owned);
+            State::Confirm { token: token.to_owned(), page, session }
+        }
+        None => State::Clarify { session },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test_key(byte: u8) -> aead::LessSafeKey {
+        aead::LessSafeKey::new(aead::UnboundKey::new(&aead::CHACHA20_POLY1305, &[byte; 32]).unwrap())
+    }
+
+    #[test]
+    fn a_state_opens_for_whom_it_was_sealed_and_unchanged() {
+        let state = || State::Confirm { token: "t".into(), page: None, session: Some("s".into()) };
+        let sealed = seal(&test_key(1), &state(), b"ada/buy").unwrap();
+        assert_eq!(open(&test_key(1), &sealed, b"ada/buy"), Some(state()));
+        assert_eq!(open(&test_key(1), &sealed, b"bob/buy"), None);
+        assert_eq!(open(&test_key(2), &sealed, b"ada/buy"), None);
+        assert!(!sealed.contains("\"t\""));
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            // The last character may hold bits that no byte has.
+            assert!(changed == sealed || open(&test_key(1), &changed, b"ada/buy").is_none(), "{at}");
+        }
+        assert_eq!(open(&test_key(1), "", b"ada/buy"), None);
+        assert_eq!(open(&test_key(1), "AAAA", b"ada/buy"), None);
+    }
+
+    #[test]
+    fn an_empty_declaration_means_forms() {
+        let request = |elicitation: Value| Request {
+            id: json!(1),
+            method: "tools/call".into(),
+            params: json!({ "_meta": { META_CAPABILITIES: { "elicitation": elicitation } } })
+                .as_object()
+                .cloned()
+                .unwrap(),
+        };
+        let of = |elicitation, era| Elicits::of(&request(elicitation), era);
+        assert_eq!(of(json!({}), Era::Stateless), Elicits { form: true, url: false });
+        assert_eq!(of(json!({ "url": {} }), Era::Stateless), Elicits { form: false, url: true });
+        assert_eq!(of(json!({ "url": {}, "form": {} }), Era::Stateless), Elicits { form: true, url: true });
+        assert_eq!(of(json!({}), Era::Handshake), Elicits { form: false, url: false });
+        assert_eq!(of(json!(null), Era::Stateless), Elicits { form: false, url: false });
+    }
+}
