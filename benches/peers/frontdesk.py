@@ -19,9 +19,11 @@ class Frontdesk(Proxy):
 
     def write(self, generation=0):
         limits = "".join(f'{what} = "1000000/second"\n' for what in ("anonymous", "authenticated", "content", "site"))
+        upstream = f"""url = "https://127.0.0.1:{self.site.secure}"\nca = "{self.site.cert}"\n"""
+        if not self.secure:
+            upstream = f"""url = "http://127.0.0.1:{self.site.http}"\n"""
         self.replace("toml", f"""[upstream]
-url = "http://127.0.0.1:{self.site.http}"
-[listen]
+{upstream}[listen]
 http = "127.0.0.1:{self.http}"
 https = "127.0.0.1:{self.https}"
 admin = "127.0.0.1:{self.admin}"
@@ -63,6 +65,16 @@ answer = "{{{{ data.results | length }}}} things; the first is {{{{ data.results
 
     # Whether answers of the site's to calls are kept, and there is a concierge: only where that is the job.
     keeps = False
+    # Whether it makes traces.
+    traced = False
+
+    @property
+    def environment(self):
+        return {} if not self.traced else {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{self.site.collector}",
+            "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
+            "OTEL_TRACES_SAMPLER_ARG": "0.01",
+        }
 
     def command(self):
         return [self.binary, "run", "--config", self.conf("toml")]

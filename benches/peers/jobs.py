@@ -22,6 +22,8 @@ class Job:
     asks: bool = True
     # What it is measured against: nginx at the same job, or Frontdesk itself at (a).
     base: str = "nginx"
+    # The only proxies that do it; all of them where it is empty.
+    only: tuple = ()
     # CPU a request, as a ratio to the base.
     target: float = None
     p99: float = None
@@ -39,7 +41,7 @@ class Job:
         wrong = [] if status == 200 else [f"status {status}"]
         if site.link not in headers.get("link", ""):
             wrong.append("no Link")
-        if self.letter in "ag" and body != thing():
+        if self.letter in "agjk" and body != thing():
             wrong.append("another body")
         if self.letter in "bc" and (len(body) != len(PAGE) + len(site.added) or b"</body></html>\n" not in body):
             wrong.append(f"{len(body)} bytes of a page")
@@ -59,6 +61,7 @@ class Job:
 
 
 JSON = {"Content-Type": "application/json"}
+BESIDE = ("frontdesk", "nginx")
 JOBS = [
     Job("a", "1 KB passed through, with Link, limits, metrics and the access log", target=1.00, p99=1.00),
     Job("b", "A page of 33 KB with the notice and Link", "/plain/page.html", target=0.90, p99=1.00, resident=25),
@@ -70,6 +73,8 @@ JOBS = [
     Job("f", "Converse answered from what is kept", "/agent/converse", body=QUESTION, direct="/thing.json", asks=False,
         headers=JSON, base="passed"),
     Job("g", "TLS 1.3 and HTTP/2, the answer of (a)", client=load.h2load, target=1.10, p99=1.00),
+    Job("j", "The answer of (a) with traces, 1 % of them sent to a collector; nginx makes none", only=BESIDE),
+    Job("k", "The answer of (a) from a site over https and HTTP/1.1, whose certificate is verified", only=BESIDE),
 ]
 # (e) where Frontdesk has not seen the site's answer before.
 UNSEEN = replace(next(job for job in JOBS if job.letter == "e"), body=ASKED_NEW)

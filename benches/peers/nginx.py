@@ -52,7 +52,8 @@ http {{
   sendfile on; tcp_nopush on; keepalive_requests 1000000000;
   log_format line escape=json '{{{fields}}}'; access_log {self.log} line buffer=64k flush=1s;
   limit_req_zone $binary_remote_addr zone=site:10m rate=1000000r/s;
-  upstream site {{ server 127.0.0.1:{site.http}; keepalive 64; keepalive_requests 1000000000; }}
+  upstream site {{ server 127.0.0.1:{site.secure if self.secure else site.http}; keepalive 64; keepalive_requests 1000000000; }}
+  proxy_ssl_trusted_certificate {site.cert}; proxy_ssl_verify on; proxy_ssl_name localhost; proxy_ssl_protocols TLSv1.3;
   upstream unzipped {{ server unix:{folder}/{self.name}.sock; keepalive 64; keepalive_requests 1000000000; }}
   proxy_http_version 1.1; proxy_buffer_size 8k; proxy_buffers 16 8k;
   server {{
@@ -66,7 +67,7 @@ http {{
     limit_req zone=site burst=1000000 nodelay; limit_req_status 429;
     add_header Link {quoted(site.link)} always; {f"add_header X-Generation {generation};" if generation else ""}
     {FORWARDED}
-    location / {{ proxy_pass http://site; }}
+    location / {{ proxy_pass http{"s" if self.secure else ""}://site; }}
     location /plain/ {{ proxy_pass http://site; {substitution} }}
     location /small/ {{
       proxy_pass http://unzipped; {FORWARDED} proxy_set_header Accept-Encoding "";
@@ -91,7 +92,7 @@ class Returning(Nginx):
 
     name = "nginx-return"
     limit_note = "none: return comes before limit_req"
-    cannot = {letter: "only beside (d)" for letter in "abcefghi"}
+    cannot = {letter: "only beside (d)" for letter in "abcefghijk"}
 
     @property
     def manifest(self):

@@ -14,6 +14,8 @@ class Proxy:
     log_note = "a file"
     reload_note = ""
     environment = {}
+    # Whether the site is reached over https.
+    secure = False
 
     def __init__(self, site):
         self.site = site

@@ -101,11 +101,17 @@ class Site:
         self.cert, self.key = self.file("tls.crt"), self.file("tls.key")
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                         "-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                        # Proxies trust this certificate itself. They accept no authority as a server's certificate.
+                        "-addext", "basicConstraints=critical,CA:FALSE",
                         "-keyout", self.key, "-out", self.cert], check=True, capture_output=True)
         os.chmod(self.key, 0o644)
         self.http, self.https = process.port(), process.port()
+        # Over https with HTTP/1.1 alone; and where traces are sent to, which are thrown away.
+        self.secure, self.collector = process.port(), process.port()
         self.process = nginx(folder, "site", f"""open_file_cache max=100; sendfile on; tcp_nopush on;
-server {{ listen 127.0.0.1:{self.http} backlog=4096; listen 127.0.0.1:{self.https} ssl http2; root {root};
+server {{ listen 127.0.0.1:{self.collector}; location / {{ return 200; }} }}
+server {{ listen 127.0.0.1:{self.http} backlog=4096; listen 127.0.0.1:{self.secure} ssl;
+listen 127.0.0.1:{self.https} ssl http2; root {root};
 ssl_certificate {self.cert}; ssl_certificate_key {self.key}; ssl_protocols TLSv1.3;
 {things()} location /small/ {{ gzip_static always; }} location /agent/ {{ return 404; }} location /.well-known/ {{ return 404; }} }}""", cpus=process.OURS)
         process.listening(self.process, self.http)
