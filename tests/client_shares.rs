@@ -176,6 +176,40 @@ async fn client_shares_leave_out_connections_that_idle() {
     }
 }
 
+/// One address opens idle connections over HTTP/2 again and again: each takes the place of an earlier one at once, and
+/// nobody else waits.
+#[tokio::test]
+async fn client_shares_of_idle_http2_connections_make_room_at_once() {
+    let (origin, ..) = site().await;
+    let setup = Setup::before(&origin).set("protection", "max_connections = 20").set("listen", "h2c = true");
+    let desk = setup.start().await;
+    let idle = [PREFACE.to_vec(), frame(SETTINGS, 0, 0, b"")].concat();
+    let served = [idle.clone(), frame(HEADERS, END | END_HEADERS, 1, get("/quick"))].concat();
+    for said in [&idle, &served] {
+        let mut held = Vec::new();
+        for _ in 0..17 {
+            let mut conn = desk.conn().await;
+            conn.send(said).await;
+            held.push(conn);
+        }
+        for _ in 0..4 {
+            for _ in 0..10 {
+                let mut conn = desk.conn().await;
+                conn.send(said).await;
+                held.push(conn);
+            }
+            let begun = std::time::Instant::now();
+            assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 200, "another address");
+            assert!(begun.elapsed() < Duration::from_secs(1), "it waited for {:?}", begun.elapsed());
+        }
+        // What was displaced is told so, and up to which stream it was served.
+        let (said, _) = held.remove(0).until_closed(SOON).await;
+        let last = u32::from(said.windows(9).any(|head| head[3..9] == [HEADERS, END_HEADERS, 0, 0, 0, 1]));
+        let farewell = frame(GOAWAY, 0, 0, [last.to_be_bytes(), [0; 4]].concat());
+        assert!(said.windows(farewell.len()).any(|part| part == farewell), "{said:?}");
+    }
+}
+
 /// What idles could become busy at any moment.
 #[tokio::test]
 async fn client_shares_hold_for_idle_connections_that_become_busy_together() {

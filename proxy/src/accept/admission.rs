@@ -42,9 +42,8 @@ impl<'a> Idling<'a> {
         Self { all, room, share: admission.share.as_ref().map(Share::idles) }
     }
 
-    /// Returns when the connection is asked to make room, and whether that is for another one of its client, which counts in
-    /// its place already.
-    pub(super) async fn room_wanted(&self) -> bool {
+    /// Returns when the connection is asked to make room for another one.
+    pub(super) async fn room_wanted(&self) {
         let displaced = async {
             match &self.share {
                 Some(share) => share.displaced().await,
@@ -52,8 +51,8 @@ impl<'a> Idling<'a> {
             }
         };
         tokio::select! {
-            () = self.room.notified() => false,
-            () = displaced => true,
+            () = self.room.notified() => {}
+            () = displaced => {}
         }
     }
 }

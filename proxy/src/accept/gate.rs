@@ -74,7 +74,7 @@ impl Due {
     }
 }
 
-/// A client has all of its share.
+/// A client has all of its share, and none of its idle connections made room.
 #[derive(Debug)]
 pub(super) struct Refused;
 
@@ -163,9 +163,11 @@ impl Gate {
     }
 
     /// A permit for a new connection. If none is free, an idle connection makes room, now or as soon as there is one.
-    pub(super) async fn permit(&self, share: Option<&Share>) -> Option<OwnedSemaphorePermit> {
+    /// Connections are accepted one after the other, so an address beyond its share does not wait long: connections of
+    /// other addresses come after it.
+    pub(super) async fn permit(&self, share: Option<&Share>) -> Result<OwnedSemaphorePermit, Refused> {
         if let Ok(permit) = self.permits.clone().try_acquire_owned() {
-            return Some(permit);
+            return Ok(permit);
         }
         let _waiting = Counted::one(&self.waiting);
         let permit = self.permits.clone().acquire_owned();
@@ -177,17 +179,18 @@ impl Gate {
             }
             // A client that lets its connection be reused loses nothing by this, and nobody has to hear of it.
             if let Ok(permit) = timeout(MAKES_ROOM, &mut permit).await {
-                return permit.ok();
+                return permit.map_err(|_| Refused);
             }
         }
         if displaces {
-            self.room.notify_one();
+            self.metrics.rejected("client_connections");
+            return Err(Refused);
         }
         self.metrics.rejected("max_connections");
         if let Some(shares) = self.shares.as_ref().filter(|_| share.is_none_or(|share| share.is_within)) {
             shares.turned_away();
         }
-        permit.await.ok()
+        permit.await.map_err(|_| Refused)
     }
 
     /// Waits for the next request, without memory beyond the socket, and returns the deadline of its head. `first`: the

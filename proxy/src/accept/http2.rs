@@ -3,11 +3,16 @@
 use std::{
     future::{pending, poll_fn, ready},
     pin::pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Poll,
     time::Duration,
 };
 
+use bytes::Bytes;
+use h2::{Reason, server::Connection as H2Connection};
 use http::{Method, StatusCode, header};
 use pingora::{
     apps::HttpServerApp,
@@ -21,7 +26,7 @@ use pingora::{
     },
     server::ShutdownWatch,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     Admission, Admitted, CONNECTION, Gate, ServeFast, admission::Idling, gate::begun, info::ConnInfo, streams::Streams,
@@ -32,6 +37,9 @@ use crate::alarm::Alarm;
 const REFUSALS: usize = 32;
 /// How long a client may take to read the last frames of a connection.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How long the last frame of a connection that makes room may take to write. The socket takes it at once, or never.
+const LAST_FRAME: Duration = Duration::from_millis(20);
 
 /// More bytes than the protocol sends by itself.
 const SOMETHING: usize = 1024;
@@ -72,57 +80,66 @@ pub(super) async fn http2<A, S>(
     let mut told = 0;
     // At that time the client had not read all of its responses.
     let mut owes = false;
-    // Another connection of the client has its place.
-    let mut displaced = false;
+    // The library still has frames of a stream to write, or waits for the client to end one.
+    let unfinished = AtomicBool::new(false);
     let mut alarm = Alarm::default();
     loop {
         // Idle for too long: send GOAWAY. Do not wait long for a client that does not react, but its responses may not
         // be written completely yet.
         let (so_far, blocked) = info.told_so_far();
-        if so_far - told >= SOMETHING && leaving.is_some() && !displaced {
+        if so_far - told >= SOMETHING && leaving.is_some() {
             (told, leaving) = (so_far, Some(Instant::now()));
         }
         let (since, allowed) = match leaving {
-            Some(heard) if displaced => (Some(heard.elapsed()), FAREWELL),
             None => (streams.idle_for(), idle_limit),
             Some(heard) => {
                 (streams.idle_for().map(|idle| idle.min(heard.elapsed())), if blocked { idle_limit } else { FAREWELL })
             }
         };
-        // One that has more to write than the socket takes could not make room.
-        let mut idle = since.filter(|_| !blocked).map(|_| gate.idles(&admission));
+        // A connection that still has something to write cannot make room.
+        let writes = unfinished.load(Ordering::Relaxed);
+        let idle = since.filter(|_| !blocked && !writes).map(|_| gate.idles(&admission));
         let wanted = idle.is_some() && gate.is_crowded() && streams.served();
         let left = allowed.saturating_sub(since.unwrap_or_default());
-        // None: time to send GOAWAY.
-        let accepted = tokio::select! {
+        let step = tokio::select! {
             biased;
-            () = ready(()), if wanted && leaving.is_none() => None,
-            accepted = after_others(&info, Http2Session::from_h2_conn(&mut h2, digest.clone())) => Some(accepted),
-            () = begun(&mut drain), if leaving.is_none() => None,
+            () = ready(()), if wanted => Step::MakeRoom,
+            accepted = after_others(&info, accept(&mut h2, &digest, &unfinished)) => Step::Accepted(accepted),
+            () = begun(&mut drain), if leaving.is_none() => Step::Leave,
             // The last stream has ended in its own task, so the connection is idle now.
             () = streams.idle.notified() => continue,
-            for_another = room_wanted(idle.as_ref()), if leaving.is_none() => {
-                displaced = for_another;
-                None
-            }
-            () = is_blocked_otherwise(&info, blocked) => continue,
+            // At a shutdown all that idle are woken, and nothing new comes.
+            () = room_wanted(idle.as_ref()), if !gate.drains() => Step::MakeRoom,
+            () = is_otherwise(&info, blocked, &unfinished, writes) => continue,
             () = alarm.within(left) => match (leaving, streams.idle_for()) {
-                _ if displaced => break,
                 (Some(_), Some(_)) if since.is_some() && info.told_so_far().0 - told < SOMETHING => break,
-                (None, Some(idle)) if idle >= allowed => None,
+                (None, Some(idle)) if idle >= allowed => Step::Leave,
                 _ => continue,
             },
         };
-        let Some(accepted) = accepted else {
-            h2.graceful_shutdown();
-            (told, leaving) = (so_far, Some(Instant::now()));
-            owes = streams.idle_for().is_none_or(|idle| idle < FAREWELL) || blocked;
-            continue;
+        let accepted = match step {
+            Step::Accepted(accepted) => accepted,
+            Step::Leave => {
+                h2.graceful_shutdown();
+                (told, leaving) = (so_far, Some(Instant::now()));
+                owes = streams.idle_for().is_none_or(|idle| idle < FAREWELL) || blocked;
+                continue;
+            }
+            Step::MakeRoom => {
+                if streams.idle_for().is_some_and(|idle| idle < FAREWELL) && streams.served() {
+                    // The client may not have read its last response yet.
+                    info.linger();
+                }
+                return make_room(&mut h2).await;
+            }
         };
         match accepted {
             Ok(Some(H2Accept::Session(session))) => {
-                if displaced || idle.take().is_some() && !gate.may_be_busy(&admission) {
-                    return;
+                if idle.is_some() {
+                    drop(idle);
+                    if !gate.may_be_busy(&admission) {
+                        return;
+                    }
                 }
                 let stream = streams.begin();
                 let info = Arc::new(info.for_stream());
@@ -148,24 +165,59 @@ pub(super) async fn http2<A, S>(
             Ok(None) | Err(_) => break,
         }
     }
-    match owes {
-        true if displaced => info.linger(),
-        true => info.is_read_to_its_end(admission),
-        false => {}
+    if owes {
+        info.is_read_to_its_end(admission);
     }
 }
 
-/// Returns when a connection that idles is asked to make room, and whether another one of its client has its place.
-async fn room_wanted(idling: Option<&Idling<'_>>) -> bool {
+/// What an HTTP/2 connection does next.
+enum Step<T> {
+    /// A client began a stream, or the connection is over.
+    Accepted(T),
+    /// Say that no further stream is served, and serve those that are open.
+    Leave,
+    /// Close at once, because another connection needs the place.
+    MakeRoom,
+}
+
+/// Drives the connection until a client begins a stream. Notes whether the library has unfinished streams.
+async fn accept(
+    h2: &mut H2Connection<Stream, Bytes>,
+    digest: &Arc<Digest>,
+    unfinished: &AtomicBool,
+) -> pingora::Result<Option<H2Accept>> {
+    poll_fn(|cx| {
+        // It only polls the connection, and may be dropped at any time.
+        let accepted = pin!(Http2Session::from_h2_conn(h2, digest.clone())).poll(cx);
+        unfinished.store(h2.has_streams(), Ordering::Relaxed);
+        accepted
+    })
+    .await
+}
+
+/// Closes a connection without open streams. GOAWAY names the last stream that was served, so a client can repeat a
+/// request that it sent at this moment (RFC 9113 §6.8).
+async fn make_room(h2: &mut H2Connection<Stream, Bytes>) {
+    h2.abrupt_shutdown(Reason::NO_ERROR);
+    let _ = timeout(LAST_FRAME, poll_fn(|cx| h2.poll_closed(cx))).await;
+}
+
+/// Returns when a connection that idles is asked to make room.
+async fn room_wanted(idling: Option<&Idling<'_>>) {
     match idling {
         Some(idling) => idling.room_wanted().await,
         None => pending().await,
     }
 }
 
-/// Returns when the socket takes no more, or takes something again. The task that drives the connection polls it.
-async fn is_blocked_otherwise(info: &ConnInfo, blocked: bool) {
-    poll_fn(|_| if info.told_so_far().1 == blocked { Poll::Pending } else { Poll::Ready(()) }).await;
+/// Returns when the socket takes no more, or takes something again, or when the library's last stream has ended. The task
+/// that drives the connection polls it.
+async fn is_otherwise(info: &ConnInfo, blocked: bool, unfinished: &AtomicBool, writes: bool) {
+    poll_fn(|_| {
+        let same = info.told_so_far().1 == blocked && unfinished.load(Ordering::Relaxed) == writes;
+        if same { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
 }
 
 /// Drives a connection after all other ready tasks, so that their frames are sent in one write instead of one write for
@@ -213,10 +265,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        cell::Cell,
-        sync::atomic::{AtomicUsize, Ordering},
-    };
+    use std::{cell::Cell, sync::atomic::AtomicUsize};
 
     use tokio::sync::Notify;
 

@@ -132,7 +132,7 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
             permit = gate.permit(share.as_ref()) => permit,
             () = begun(&mut drain) => return gate.stir(),
         };
-        let Some(permit) = permit else { return };
+        let Ok(permit) = permit else { continue };
         let open = gate.metrics.connection_opened();
         let (gate, manner, app) = (gate.clone(), manner.clone(), app.clone());
         tokio::spawn(async move {
