@@ -59,7 +59,7 @@ async def confirm() -> None:
             assert "nothing is done" in result.content[0].text, result
         assert not held.is_error and "hold_id" in str(held.structured_content), held
         assert all("fare_123" in message for message in asked) and len(asked) == 3, asked
-        assert "token" not in str(results), results
+        assert "confirmation" not in str(results), results
         print("2026-07-28: declined, refused and confirmed by the person")
 
 
