@@ -219,7 +219,7 @@ async fn crawl_waits_for_a_robots_txt_that_fails() {
     assert!(targets(&origin).iter().all(|target| target == "/robots.txt"), "nothing may be read");
     let before = desk.get("/llms.txt").await;
     assert_eq!((before.status, before.header("cache-control")), (200, Some("no-cache")));
-    assert!(before.text().contains("[Start page](/)"), "{}", before.text());
+    assert!(before.text().contains("[Start page](http://site.test/)"), "{}", before.text());
     down.store(0, Ordering::Relaxed);
     round(&desk).await;
     assert!(desk.get("/llms.txt").await.text().contains("# Start\n"));

@@ -13,6 +13,9 @@ fn site(request: &Request) -> Reply {
         "/nothing" => Reply::new(204),
         "/api/x" => Reply::json("{\"x\":1}"),
         "/img.png" => Reply::new(200).header("Content-Type", "image/png").body(b"\x89PNG\r\n\x1a\n"),
+        "/wordless" => {
+            Reply::html("<!doctype html><html><head><title>App</title></head><body><div id=app></div></body></html>")
+        }
         "/linked" => Reply::html(PAGE)
             .header("Link", "</style.css>; rel=preload; as=style")
             .header("Link", "</2>; rel=\"next\", </0>; rel=\"prev\""),
@@ -118,8 +121,9 @@ fn targets(line: &str) -> Vec<(String, String)> {
 #[tokio::test]
 async fn link_of_a_page_names_what_others_look_for_and_everything_is_there() {
     let (tls, origin) = (Tls::new(), Origin::start(site).await);
-    let desk = Setup::before(&origin).tls(&tls).start().await;
-    let slow = Setup::before(&origin).set("runtime", "fast_path = false").start().await;
+    let setup = || Setup::before(&origin).reading("start = [\"/\"]");
+    let desk = setup().tls(&tls).start().await;
+    let slow = setup().set("runtime", "fast_path = false").start().await;
     let over_h2 = desk.h2(Via::H2Tls).await.ask(&Ask::get("/")).await;
     let lines = [desk.get("/").await, desk.ask(Via::H1, Ask::head("/")).await, over_h2, slow.get("/").await]
         .map(|response| response.headers.joined("link"));
@@ -127,7 +131,7 @@ async fn link_of_a_page_names_what_others_look_for_and_everything_is_there() {
     let named = targets(&lines[0]);
     let relations: Vec<&str> = named.iter().map(|(_, rel)| rel.as_str()).collect();
     assert_eq!(relations[..2], ["ahp-manifest", "agent-interface"], "{named:?}");
-    for rel in ["describedby", "api-catalog", "service-desc", "alternate"] {
+    for rel in ["describedby", "api-catalog", "service-desc", "sitemap", "alternate"] {
         assert!(relations.contains(&rel), "{rel}: {named:?}");
     }
     for (target, rel) in named {
@@ -148,9 +152,14 @@ async fn link_names_markdown_only_of_pages_that_have_it() {
         let link = desk.get(path).await.headers.joined("link");
         assert_eq!(link.contains(alternate), names, "{path}: {link}");
     }
+    // It has no words, which is known once somebody asked.
+    assert!(desk.get("/wordless").await.headers.joined("link").contains(alternate));
+    let asked = desk.ask(Via::H1, Ask::get("/wordless").accept("text/markdown")).await;
+    assert_eq!(asked.media_type(), "text/html");
+    assert!(!desk.get("/wordless").await.headers.joined("link").contains(alternate));
     let off = Setup::before(&origin).set("content", "markdown = false").start().await;
     let link = off.get("/").await.headers.joined("link");
-    assert!(!link.contains(alternate) && link.contains("describedby"), "{link}");
+    assert!(!link.contains(alternate) && link.contains("service-desc"), "{link}");
     let off = Setup::before(&origin).set("discovery", "links = false").start().await;
     assert_eq!(off.get("/").await.headers.all("link"), [LINK]);
 }

@@ -43,6 +43,7 @@ mod crawl;
 mod dashboard;
 mod deployed;
 mod directories;
+mod discovery;
 mod docs;
 mod docs_commands;
 mod drain;

@@ -43,7 +43,43 @@ fn assert_markdown(response: &Response, what: &str) -> String {
     assert!(tokens > 0 && tokens as usize <= response.body.len(), "{what}: {tokens} tokens");
     let tags = response.headers.all("etag");
     assert!(tags.len() == 1 && tags[0].starts_with('"'), "{what}: one strong tag, not {tags:?}");
-    response.text()
+    let text = response.text();
+    let opened = text.strip_prefix("---\ntitle: \"").and_then(|text| text.split_once("\n---\n\n"));
+    opened.unwrap_or_else(|| panic!("{what}: it opens with front matter: {text}")).1.to_owned()
+}
+
+#[tokio::test]
+async fn markdown_opens_with_what_the_page_says_of_itself() {
+    let (_origin, desk) = before(|r: &Request| match r.target.as_str() {
+        "/said" => Reply::html(TEA.replace(
+            "<title>",
+            "<meta name=description content='Green: tea'><link rel=canonical href=/tea><meta \
+             property='article:modified_time' content='2026-05-06T07:08:09+00:00'><title>",
+        ))
+        .header("Last-Modified", "Sat, 01 Jan 2022 00:00:00 GMT"),
+        "/file" => Reply::html(TEA).header("Last-Modified", "Sat, 01 Jan 2022 00:00:00 GMT"),
+        _ => Reply::html(TEA),
+    })
+    .await;
+    for (path, expected) in [
+        (
+            "/said",
+            "---\ntitle: \"Tea | Shop\"\ndescription: \"Green: tea\"\ncanonical: \"http://site.test/tea\"\n\
+             last-updated: \"2026-05-06T07:08:09+00:00\"\nlanguage: \"en\"\n---\n\n# Tea",
+        ),
+        (
+            "/file",
+            "---\ntitle: \"Tea | Shop\"\ncanonical: \"http://site.test/file\"\n\
+             last-updated: \"2022-01-01T00:00:00Z\"\nlanguage: \"en\"\n---\n\n# Tea",
+        ),
+        ("/", "---\ntitle: \"Tea | Shop\"\ncanonical: \"http://site.test/\"\nlanguage: \"en\"\n---\n\n# Tea"),
+    ] {
+        let text = asked(&desk, path).await.text();
+        assert!(text.starts_with(expected), "{path}: {text}");
+    }
+    let origin = Origin::start(tea).await;
+    let off = Setup::before(&origin).set("content", "front_matter = false").start().await;
+    assert!(asked(&off, "/tea").await.text().starts_with("# Tea"));
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ async fn signals_stand_on_pages_and_their_markdown() {
 }
 
 #[tokio::test]
-async fn signals_are_not_said_for_an_operator_who_said_nothing() {
+async fn signals_by_default_stand_in_robots_txt_and_the_manifest_and_say_nothing_of_training() {
     let origin = Origin::start(|r: &Request| match r.target.as_str() {
         "/robots.txt" => Reply::new(404).body("no"),
         _ => Reply::html(PAGE),
@@ -44,7 +44,17 @@ async fn signals_are_not_said_for_an_operator_who_said_nothing() {
     .await;
     let desk = Setup::before(&origin).start().await;
     assert!(!desk.get("/").await.headers.has("content-signal"));
-    assert_eq!(desk.get("/robots.txt").await.status, 404);
+    let robots = desk.get("/robots.txt").await;
+    assert_eq!((robots.status, robots.media_type().as_str()), (200, "text/plain"));
+    let robots = robots.text();
+    assert!(robots.contains("\nContent-Signal: search=yes, ai-input=yes\nContent-Usage: search=y\n"), "{robots}");
+    assert!(!robots.contains("train") && !robots.contains("Disallow"), "{robots}");
+    let manifest = desk.get("/.well-known/agent.json").await.json();
+    let signals = manifest["content_signals"].as_object().expect("signals").clone();
+    assert_eq!((&signals["ai_input"], &signals["search"]), (&true.into(), &true.into()));
+    assert!(!signals.contains_key("ai_train"), "{signals:?}");
+    let off = Setup::before(&origin).set("discovery", "robots = false").start().await;
+    assert_eq!(off.get("/robots.txt").await.status, 404, "the site's own");
 }
 
 #[tokio::test]
@@ -58,6 +68,7 @@ async fn signals_join_the_rules_of_robots_txt() {
     let expected = format!(
         "# ours\nUser-agent: GPTBot\n{RULES}Disallow: /a\n\nUser-agent: *\n{RULES}Disallow: /b\nSitemap: /map.xml"
     );
+    assert!(file.contains("Sitemap"), "it names its own, so none is added");
     assert_eq!((response.status, response.text()), (200, expected));
     assert_eq!(response.header("content-length"), Some(response.body.len().to_string().as_str()));
     let tag = response.header("etag").expect("a tag").to_owned();
@@ -74,7 +85,12 @@ async fn signals_make_a_robots_txt_where_there_is_none() {
     let (_origin, desk) = before(|_: &Request| Reply::new(404).header("Content-Type", "text/html").body("no")).await;
     let response = desk.get("/robots.txt").await;
     assert_eq!((response.status, response.media_type().as_str()), (200, "text/plain"));
-    assert_eq!(response.text(), format!("User-agent: *\n{RULES}Allow: /\n"));
+    let text = response.text();
+    for name in ["GPTBot", "ClaudeBot", "ChatGPT-User", "OAI-SearchBot", "PerplexityBot", "Google-Extended", "CCBot"] {
+        assert!(text.contains(&format!("User-agent: {name}\n")), "{name}: {text}");
+    }
+    let everybody = format!("\nUser-agent: *\n{RULES}Allow: /\n\nSitemap: http://site.test/sitemap.xml\n");
+    assert!(text.ends_with(&everybody) && !text.contains("Disallow"), "{text}");
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ use crate::{
     content::llms,
     desk,
     dialect::{ahp, aicp, api_catalog},
+    discovery::{auth_md, llms_full, protected_resource, sitemap},
 };
 #[cfg(feature = "harness-gateway")]
 use frontdesk_harness_gateway as gateway;
@@ -44,7 +45,18 @@ pub const EXTENSIONS: Extensions = &[
 ];
 
 /// The documents that belong to no dialect.
-static DISCOVERY: Extension = Extension { keys: &[], documents: &[api_catalog::PATH, llms::PATH], check: unchecked };
+static DISCOVERY: Extension = Extension {
+    keys: &[],
+    documents: &[
+        api_catalog::PATH,
+        auth_md::PATH,
+        llms::PATH,
+        llms_full::PATH,
+        protected_resource::PATH,
+        sitemap::PATH,
+    ],
+    check: unchecked,
+};
 
 /// Reads and checks the declaration at a path.
 pub fn declare(path: &Path, outside: &dyn Outside) -> Result<Declaration, Refused> {

@@ -44,6 +44,7 @@ pub mod page {
 pub use frontdesk_ask as concierge;
 #[cfg(test)]
 use frontdesk_base::corpus;
+pub use frontdesk_base::reply::Pieces;
 pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};
 pub use frontdesk_caller::{self as caller, limits};
 use frontdesk_desk as endpoint;

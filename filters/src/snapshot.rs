@@ -12,13 +12,21 @@ use crate::dialect::agtp::Spoken;
 #[cfg(feature = "handoff")]
 use crate::handoff;
 use crate::{
-    content::{
-        crawl::Paths,
-        llms::{self, Contents},
-    },
+    content::{crawl::Paths, llms},
     desk::{Compiled, ticket::Ticket},
-    dialect::{Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog},
-    discovery::links::{self, Links},
+    dialect::{
+        Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog, cache_control,
+        mcp,
+    },
+    discovery::{
+        Contents, auth_md,
+        links::{self, Links},
+        llms_full,
+        not_found::NotFound,
+        protected_resource,
+        robots::Robots,
+        sitemap,
+    },
     endpoint::Endpoint,
     firewall,
     page::{Insertion, signals::Signals},
@@ -34,8 +42,12 @@ pub struct Snapshot {
     compiled: Compiled,
     /// The added `Link` header; empty when `discovery.link_header` is off.
     pub links: Links,
-    /// The permitted uses of the site's content; `None` when the operator declared none.
+    /// The permitted uses of the site's content, for pages; `None` when the operator declared none.
     pub signals: Option<Signals>,
+    /// What robots.txt says besides; `None`: the site's own is served as it is.
+    pub(crate) robots: Option<Robots>,
+    /// What agents are told of a page that is not there.
+    pub not_found: NotFound,
     /// Paths that are not served in another form.
     excluded: Paths,
     /// The AHP manifest and its path, for clients that prefer it to a page.
@@ -97,11 +109,39 @@ impl Snapshot {
         let discovery = &declaration.settings.discovery;
         let path = |rel| announcements.iter().find(|a| a.rel == rel).map_or("/", |a| a.path.as_str());
         let answered = declaration.settings.offered().next().is_some();
+        let settings = &declaration.settings;
+        let full = llms_full::is_there(settings, occupied).then_some(llms_full::PATH);
         let ways = llms::Ways {
             manifest: Some(path("ahp-manifest")),
             converse: answered.then(|| ahp::converse_path(declaration, occupied)),
+            full,
+            auth_md: auth_md::is_there(settings, occupied).then_some(auth_md::PATH),
         };
         let contents = learned.contents.as_deref();
+        let firewall = compiled.firewall.clone();
+        let access = auth_md::Ways {
+            manifest: path("ahp-manifest"),
+            contract: path("agent-interface"),
+            llms: llms::endpoint(settings, occupied),
+        };
+        let cache_control = cache_control(declaration);
+        let mcp = mcp::path(declaration, occupied);
+        let metadata = protected_resource::documents(settings, occupied, mcp, &cache_control);
+        metadata.into_iter().for_each(|ours| endpoints.add(Endpoint::document(ours, problem::reply)));
+        let ours = [
+            auth_md::document(settings, occupied, access, &cache_control),
+            llms_full::document(settings, occupied, learned.contents.as_ref(), &firewall),
+            sitemap::document(settings, occupied, contents, &firewall),
+        ];
+        ours.into_iter().flatten().for_each(|ours| endpoints.add(Endpoint::document(ours, problem::reply)));
+        let site_map = sitemap::path(settings, occupied, contents).map(str::to_owned);
+        entries.extend(site_map.as_deref().map(sitemap::entry));
+        entries.extend(llms::entry(settings, occupied));
+        entries.extend(llms_full::entry(settings, occupied));
+        entries.extend(auth_md::entry(settings, occupied));
+        entries.extend(protected_resource::entry(settings, occupied));
+        let not_found =
+            NotFound::new(learned.contents.clone(), llms::endpoint(settings, occupied), site_map.as_deref(), firewall);
         if let Some(ours) = llms::document(&declaration.settings, occupied, contents, ways, &compiled.firewall) {
             endpoints.add(Endpoint::document(ours, problem::reply));
         }
@@ -122,7 +162,6 @@ impl Snapshot {
             let tag = insertion.tag(&declaration.settings.content.exclude);
             (Arc::new(insertion), tag)
         });
-        entries.extend(llms::entry(&declaration.settings, occupied));
         if compiled.endpoints.find(&Path::of(api_catalog::PATH), &Method::GET).is_some()
             || occupied.contains(api_catalog::PATH)
         {
@@ -134,6 +173,8 @@ impl Snapshot {
         Self {
             links,
             signals: declaration.settings.signals.published(),
+            robots: Robots::new(&declaration.settings, site_map),
+            not_found,
             excluded: Paths::new(&declaration.settings.content.exclude),
             manifest,
             manifest_explain: ahp::DIALECT.explain,

@@ -1,16 +1,17 @@
 //! Writes Frontdesk's own replies through the library, in one place. The fast path writes them itself: `fast_path/http1` and
 //! `fast_path/http2`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use frontdesk_filters::Reply;
+use frontdesk_filters::{Pieces, Reply};
 use frontdesk_http1::{
     field::cased,
     framing::{announced, is_bodiless},
 };
-use http::{HeaderValue, Method, Response, header, response};
-use pingora::{http::ResponseHeader, proxy::Session};
+use http::{HeaderValue, Method, Response, Version, header, response};
+use pingora::{ErrorType, OrErr, http::ResponseHeader, proxy::Session};
+use tokio::sync::Semaphore;
 
 use crate::{accept, live::Running};
 
@@ -18,10 +19,12 @@ use crate::{accept, live::Running};
 const DRAINED: u64 = 64 * 1024;
 /// The time limit for that.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Pieces of long documents that are made at a time.
+static MAKING: Semaphore = Semaphore::const_new(2);
 
 /// Writes the reply. HEAD gets no body but its length. An error means that the client is gone.
 pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
-    let Reply { status, headers, body } = reply;
+    let Reply { status, headers, body, pieces } = reply;
     let mut head = ResponseHeader::build(status, Some(headers.len() + 4))?;
     // First, because some clients read only the first `Link`.
     if let Some(link) = running.snapshot.links.every() {
@@ -33,7 +36,47 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
             None => head.append_header(name, value)?,
         };
     }
-    write(session, head, body).await
+    match pieces {
+        Some(pieces) => stream(session, head, pieces).await,
+        None => write(session, head, body).await,
+    }
+}
+
+/// Writes a body piece by piece. Each is made on a thread that may block, once the one before it has left.
+async fn stream(session: &mut Session, mut head: ResponseHeader, pieces: Arc<dyn Pieces>) -> pingora::Result<()> {
+    let request = session.req_header();
+    let (version, is_head) = (request.version, request.method == Method::HEAD);
+    if !session.is_body_done() {
+        session.set_keepalive(None);
+    }
+    head.set_version(Version::HTTP_11);
+    if version == Version::HTTP_11 {
+        head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
+    } else if version < Version::HTTP_11 {
+        // Its end is that of the connection.
+        session.set_keepalive(None);
+    }
+    let downstream = session.as_downstream_mut();
+    downstream.write_response_header(Box::new(head)).await?;
+    for nth in 0..if is_head { 0 } else { usize::MAX } {
+        let made = pieces.clone();
+        let Some(piece) = make(move || made.piece(nth)).await? else { break };
+        if !piece.is_empty() {
+            downstream.write_response_body(piece, false).await?;
+        }
+    }
+    if !is_head || downstream.as_http2().is_some() {
+        downstream.write_response_body(Bytes::new(), true).await?;
+    }
+    Ok(())
+}
+
+/// Makes a piece. Few are made at a time, whoever reads them.
+async fn make(piece: impl FnOnce() -> Option<Bytes> + Send + 'static) -> pingora::Result<Option<Bytes>> {
+    let _turn = MAKING.acquire().await;
+    let made = tokio::task::spawn_blocking(piece).await;
+    // What cannot be made is not left out: the client has to see that the body is not whole.
+    made.or_err(ErrorType::InternalError, "a piece of a document could not be made")
 }
 
 /// The same for capability calls. Programs do not care about the case of names, and converting it costs more than the
@@ -45,7 +88,7 @@ pub async fn send_plain(session: &mut Session, reply: Reply, running: &Running) 
 
 /// The head of a reply without its length, with lowercase names, and the body.
 pub fn plain_head(reply: Reply, link: Option<&HeaderValue>) -> (response::Parts, Bytes) {
-    let Reply { status, headers, body } = reply;
+    let Reply { status, headers, body, .. } = reply;
     let (mut head, ()) = Response::new(()).into_parts();
     head.status = status;
     head.headers.reserve(headers.len() + 4);

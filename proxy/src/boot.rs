@@ -82,6 +82,9 @@ pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), 
         (true, place) => place.clone(),
         (false, _) => None,
     };
+    if let Some(said) = live.current().snapshot.settings.signals.by_default() {
+        tracing::info!("content signals by default, in robots.txt and the manifest: {said}");
+    }
     let threads = threads(live.current().snapshot.settings.threads);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)

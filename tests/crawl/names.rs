@@ -19,7 +19,10 @@ async fn crawl_reads_a_site_that_redirects_to_its_own_name() {
     let desk = Setup::before(&origin).reading(&format!("{FAST}\nrefresh = \"1s\"")).start().await;
     known_at(&desk, 3.0).await;
     round(&desk).await;
-    eventually("it is listed", A_WHILE, async || desk.get("/llms.txt").await.text().contains("](/about)")).await;
+    eventually("it is listed", A_WHILE, async || {
+        desk.get("/llms.txt").await.text().contains("](http://site.test/about)")
+    })
+    .await;
     let body = desk.get("/llms.txt").await.text();
     assert!(!body.contains("shop.example.com"), "a name that nobody declared is not published: {body}");
     let log = desk.stderr();

@@ -5,6 +5,31 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+/// A time as sites say it, in the form of sitemaps (W3C date and time): that itself, or an HTTP date. `None`: it is
+/// neither.
+pub fn w3c(text: &str) -> Option<String> {
+    let text = text.trim();
+    if let Ok(time) = httpdate::parse_http_date(text) {
+        return Some(rfc3339(time));
+    }
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let (date, time) = shape.split_once('T').map_or((shape.as_str(), None), |(date, time)| (date, Some(time)));
+    let is_time = |time: &str| {
+        let zone = time.find(['Z', '+', '-']).unwrap_or(time.len());
+        let (clock, zone) = time.split_at(zone);
+        let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+        matches!(clock, "00:00" | "00:00:00")
+            && (1..=9).contains(&fraction.len())
+            && fraction.bytes().all(|b| b == b'0')
+            && matches!(zone, "Z" | "+00:00" | "-00:00")
+    };
+    let fits = match time {
+        None => matches!(date, "0000" | "0000-00" | "0000-00-00"),
+        Some(time) => date == "0000-00-00" && is_time(time),
+    };
+    fits.then(|| text.to_owned())
+}
+
 /// A time in RFC 3339 form, to the second, in UTC.
 pub fn rfc3339(time: SystemTime) -> String {
     let date = date(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
@@ -51,6 +76,17 @@ fn written_out(since_1970: Duration) -> [u8; 19] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_as_sites_say_it_has_the_form_of_sitemaps() {
+        for same in ["2026", "2026-01", "2026-01-02", "2026-01-02T03:04Z", "2026-01-02T03:04:05.678+02:00"] {
+            assert_eq!(w3c(same).as_deref(), Some(same));
+        }
+        assert_eq!(w3c(" Sun, 06 Nov 1994 08:49:37 GMT ").as_deref(), Some("1994-11-06T08:49:37Z"));
+        for none in ["", "yesterday", "2026-01-02 03:04", "2026-01-02T03:04:05", "2026-01T03:04Z", "26-1-2", "<x>"] {
+            assert_eq!(w3c(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn times_are_written_as_rfc_3339() {

@@ -1,7 +1,15 @@
 //! Frontdesk's own replies: status, headers and body, which the proxy writes with one function.
 
+use std::{fmt::Debug, sync::Arc};
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
+
+/// A long body that is made piece by piece while it is sent.
+pub trait Pieces: Send + Sync + Debug {
+    /// The piece with this number, from 0 on; `None` after the last one. It may take long.
+    fn piece(&self, nth: usize) -> Option<Bytes>;
+}
 
 /// A whole reply. Cloning is cheap: the body is reference-counted.
 #[derive(Debug, Clone)]
@@ -10,6 +18,8 @@ pub struct Reply {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Not sent for HEAD, but its length is announced.
     pub body: Bytes,
+    /// What is sent in the place of the body, as it is made. Its length is not announced.
+    pub pieces: Option<Arc<dyn Pieces>>,
 }
 
 impl Reply {
@@ -22,12 +32,12 @@ impl Reply {
     pub fn of(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Self {
         let mut headers = Vec::with_capacity(12);
         headers.push((header::CONTENT_TYPE, content_type));
-        Self { status, headers, body: body.into() }
+        Self { status, headers, body: body.into(), pieces: None }
     }
 
     /// A reply without a body.
     pub fn empty(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new() }
+        Self { status, headers: Vec::new(), body: Bytes::new(), pieces: None }
     }
 
     /// Adds a header with a static value.

@@ -194,6 +194,11 @@ pub(super) fn token_url(text: &str) -> Result<(), String> {
     }
 }
 
+/// The same, or nothing.
+pub(super) fn web_url_or_nothing(text: &str) -> Result<(), String> {
+    if text.is_empty() { Ok(()) } else { web_url(text) }
+}
+
 /// An https URL.
 pub(super) fn https_url(text: &str) -> Result<(), String> {
     scheme(text, &["https"])

@@ -114,6 +114,9 @@ static STORE: Table = closed(&[
 static DISCOVERY: Table = closed(&[
     key("link_header", Bool),
     key("links", Bool),
+    key("robots", Bool),
+    key("sitemap", Bool),
+    key("auth_md", Bool),
     key("legacy_link_rel", Bool),
     key("notice", Bool),
     key("notice_position", Word(&["end", "start"])),
@@ -135,7 +138,9 @@ static PATHS: Table = closed(&[
 
 static CONTENT: Table = closed(&[
     key("llms_txt", Word(&["auto", "off"])),
+    key("llms_full", Bool),
     key("markdown", Bool),
+    key("front_matter", Bool),
     key("concierge", Bool),
     key("start", List(&Text(path_and_query))),
     key("exclude", List(&Text(path))),
@@ -165,6 +170,8 @@ static AUTH: Table = closed(&[
     key("authorization_url", Text(web_url)),
     key("token_url", Text(web_url)),
     key("available_scopes", List(&Text(filled))),
+    key("authorization_servers", List(&Text(https_url))).private(),
+    key("registration_url", Text(web_url_or_nothing)).private(),
     key("issuer", Text(filled)),
     key("audience", Text(filled)),
     key("jwks", FileOrUrl).private(),

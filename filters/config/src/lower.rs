@@ -135,6 +135,9 @@ fn discovery(view: View) -> Discovery {
     Discovery {
         link_header: view.flag("link_header", true),
         links: view.flag("links", true),
+        robots: view.flag("robots", true),
+        sitemap: view.flag("sitemap", true),
+        auth_md: view.flag("auth_md", true),
         legacy_link_rel: view.flag("legacy_link_rel", false),
         notice: view.flag("notice", true),
         notice_position: match view.text("notice_position").as_deref() {
@@ -166,6 +169,8 @@ fn content(view: View) -> Content {
         llms_txt: view.text_or("llms_txt", "auto") == "auto",
         concierge: view.flag("concierge", true),
         markdown: view.flag("markdown", true),
+        front_matter: view.flag("front_matter", true),
+        llms_full: view.flag("llms_full", true),
         start: texts("start", &["/sitemap.xml", "/llms.txt", "/"]),
         exclude: texts("exclude", &["/admin/*"]),
         follow: texts("follow", &[]),
@@ -181,7 +186,7 @@ fn content(view: View) -> Content {
 fn signals(view: View) -> ContentSignals {
     ContentSignals {
         told: view.item.is_some(),
-        ai_train: view.flag("ai_train", false),
+        ai_train: view.get("ai_train").and_then(Item::bool),
         ai_input: view.flag("ai_input", true),
         search: view.flag("search", true),
         attribution_required: view.flag("attribution_required", true),

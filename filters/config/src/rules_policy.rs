@@ -205,17 +205,18 @@ fn caching(root: &Item, published: &[Published], found: &mut Findings) {
     }
 }
 
-/// The same question answered in `[policies]` and `[content_signals]`, whose defaults are published too.
+/// The same question answered in `[policies]` and `[content_signals]`, whose defaults are published too. Of training
+/// nothing is said by default.
 fn signals(root: &Item, found: &mut Findings) {
     let policy = |key| root.at(&["policies", key]);
-    let said = |key, default| root.at(&["content_signals", key]).and_then(Item::bool).unwrap_or(default);
-    for (key, signal, default) in [("training_use", "ai_train", false), ("summarization", "ai_input", true)] {
+    let said = |key, default: Option<bool>| root.at(&["content_signals", key]).and_then(Item::bool).or(default);
+    for (key, signal, default) in [("training_use", "ai_train", None), ("summarization", "ai_input", Some(true))] {
         let allowed = match policy(key).and_then(Item::str) {
             Some("allowed") => true,
             Some("disallowed") => false,
             _ => continue,
         };
-        if allowed != said(signal, default) {
+        if said(signal, default) == Some(!allowed) {
             let line = policy(key).map_or(0, |item| item.line);
             let what = format!(
                 "{}, but content_signals.{signal} is {}",
@@ -226,7 +227,7 @@ fn signals(root: &Item, found: &mut Findings) {
         }
     }
     if let Some(item) = policy("citation_required").filter(|item| item.bool() == Some(true))
-        && !said("attribution_required", true)
+        && said("attribution_required", Some(true)) == Some(false)
     {
         let what = "true, but content_signals.attribution_required is false";
         found.warning(item.line, "policies.citation_required", what).hint(BOTH);

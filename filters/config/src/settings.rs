@@ -132,6 +132,12 @@ pub struct Log {
 #[derive(Debug, Clone)]
 pub struct Discovery {
     pub link_header: bool,
+    /// robots.txt names known agents and the sitemap, where the site's own does not.
+    pub robots: bool,
+    /// A sitemap of the pages that were read, where the site has none.
+    pub sitemap: bool,
+    /// How agents get access, in Markdown, where the site has nothing of the kind.
+    pub auth_md: bool,
     /// Pages name more than the manifest and the contract in `Link`.
     pub links: bool,
     pub legacy_link_rel: bool,
@@ -188,6 +194,10 @@ pub struct Content {
     pub concierge: bool,
     /// Serve pages as Markdown too.
     pub markdown: bool,
+    /// Markdown begins with what the page says of itself.
+    pub front_matter: bool,
+    /// All pages in one text, where the site has none.
+    pub llms_full: bool,
     /// Where the crawl begins: paths, with optional queries.
     pub start: Vec<String>,
     /// Paths that are never crawled, with `*` for anything.
@@ -211,19 +221,32 @@ pub struct Content {
 /// `[content_signals]`.
 #[derive(Debug, Clone, Copy)]
 pub struct ContentSignals {
-    /// The operator wrote the table, so it is announced outside the manifest too.
+    /// The operator wrote the table, so pages carry it too.
     pub told: bool,
-    pub ai_train: bool,
+    /// `None`: nothing is said of training.
+    pub ai_train: Option<bool>,
     pub ai_input: bool,
     pub search: bool,
     pub attribution_required: bool,
 }
 
 impl ContentSignals {
-    /// The signals for crawlers; `None` where the operator did not write the table.
+    /// The signals for crawlers on pages; `None` where the operator did not write the table.
     pub fn published(&self) -> Option<Signals> {
-        let Self { told, ai_train, ai_input, search, .. } = *self;
-        if told { Signals::new(SignalPolicy { ai_train, ai_input, search }) } else { None }
+        if self.told { self.of_robots() } else { None }
+    }
+
+    /// What is said in robots.txt and the manifest where the operator did not write the table, for the operator.
+    pub fn by_default(&self) -> Option<String> {
+        let signals = self.of_robots().filter(|_| !self.told)?;
+        let said = signals.told().next()?.2.to_str().ok()?.to_owned();
+        Some(format!("{said}; nothing is said of training. [content_signals] changes that"))
+    }
+
+    /// The signals in robots.txt, defaults included.
+    pub fn of_robots(&self) -> Option<Signals> {
+        let Self { ai_train, ai_input, search, .. } = *self;
+        Signals::new(SignalPolicy { ai_train, ai_input, search })
     }
 }
 

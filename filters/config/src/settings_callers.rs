@@ -107,6 +107,12 @@ pub struct Auth {
     pub forward: Vec<String>,
     /// Where a person can grant further permissions.
     pub authorization_url: Option<String>,
+    /// The scopes that the contract names.
+    pub available_scopes: Vec<String>,
+    /// The issuers whose tokens are taken, published as metadata (RFC 9728).
+    pub authorization_servers: Vec<String>,
+    /// Where an agent's owner gets a credential.
+    pub registration_url: Option<String>,
     pub api_keys: Vec<ApiKey>,
     pub signed_agents: SignedAgents,
     pub visitor: Option<Visitor>,
@@ -157,6 +163,13 @@ pub enum Unverified {
     Refuse,
     /// Capabilities with `identity = "caller"` pass it on, and the site decides.
     Site,
+}
+
+impl Auth {
+    /// What somebody without a credential is told besides.
+    pub fn how_to_register(&self) -> String {
+        self.registration_url.as_deref().map(|url| format!(" Get a credential at {url}")).unwrap_or_default()
+    }
 }
 
 /// `auth.type`.

@@ -57,7 +57,9 @@ impl<'a> Authority<'a> {
         if needed && !self.has_credential && !self.leaves_it_to_the_site(capability) {
             let challenge = Some(CHALLENGE);
             let required_scopes = capability.required_scopes.clone();
-            return Err(Refusal { challenge, required_scopes, ..Fault::Unauthenticated.into() });
+            let refusal = Refusal { challenge, required_scopes, ..Fault::Unauthenticated.into() };
+            let detail = format!("{}{}", refusal.detail, settings.auth.how_to_register());
+            return Err(refusal.saying(detail));
         }
         Ok(())
     }

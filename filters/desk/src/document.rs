@@ -1,10 +1,15 @@
 //! A published document, rendered in advance in every variant, so that serving it involves no serialisation.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use memchr::memmem;
 
-use frontdesk_base::{accept, etag, reply::Reply};
+use frontdesk_base::{
+    accept, etag,
+    reply::{Pieces, Reply},
+};
 use frontdesk_config::Settings;
 use frontdesk_firewall::Flags;
 use frontdesk_page::signals::Signals;
@@ -19,13 +24,47 @@ pub fn origin(settings: &Settings) -> &str {
     settings.site.origin.as_deref().map_or(ORIGIN, |origin| origin.trim_end_matches('/'))
 }
 
+/// On documents that sites have themselves as well.
+pub const GENERATED: HeaderName = HeaderName::from_static("x-frontdesk-generated");
+
+/// A text with the origin in it.
+fn with_origin(text: &[u8], origin: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in memmem::find_iter(text, ORIGIN) {
+        out.extend_from_slice(&text[from..at]);
+        out.extend_from_slice(origin.as_bytes());
+        from = at + ORIGIN.len();
+    }
+    out.extend_from_slice(&text[from..]);
+    out
+}
+
+/// A long body for a client that uses this origin.
+#[derive(Debug)]
+struct AtOrigin {
+    pieces: Arc<dyn Pieces>,
+    origin: String,
+}
+
+impl Pieces for AtOrigin {
+    fn piece(&self, nth: usize) -> Option<Bytes> {
+        let piece = self.pieces.piece(nth)?;
+        Some(match memmem::find(&piece, ORIGIN.as_bytes()) {
+            Some(_) => with_origin(&piece, &self.origin).into(),
+            None => piece,
+        })
+    }
+}
+
 /// One representation of a document.
 #[derive(Debug, Clone)]
 pub struct Variant {
     pub media_type: &'static str,
     reply: Reply,
     not_modified: Reply,
-    etag: HeaderValue,
+    /// `None` for one that is made while it is sent.
+    etag: Option<HeaderValue>,
     /// The body has [`ORIGIN`] in it.
     names_origin: bool,
 }
@@ -44,7 +83,16 @@ impl Variant {
         let reply = dress(Reply::new(StatusCode::OK, media_type, body));
         let not_modified = dress(Reply::empty(StatusCode::NOT_MODIFIED));
         let names_origin = memmem::find(&reply.body, ORIGIN.as_bytes()).is_some();
-        Self { media_type, reply, not_modified, etag, names_origin }
+        Self { media_type, reply, not_modified, etag: Some(etag), names_origin }
+    }
+
+    /// A long document that is made while it is sent. It has no entity tag.
+    pub fn streamed(media_type: &'static str, pieces: Arc<dyn Pieces>, cache_control: &HeaderValue) -> Self {
+        let whole = Self::new(media_type, Bytes::new(), cache_control);
+        let mut reply = whole.reply;
+        reply.headers.retain(|(name, _)| name != header::ETAG);
+        reply.pieces = Some(pieces);
+        Self { reply, etag: None, names_origin: true, ..whole }
     }
 
     /// Adds `Vary: Accept`, for an address with several representations.
@@ -61,6 +109,12 @@ impl Variant {
         self
     }
 
+    /// Says that Frontdesk made it, and not the site.
+    pub fn generated(mut self) -> Self {
+        self.reply = self.reply.with(GENERATED, "1");
+        self
+    }
+
     /// Adds the firewall's findings.
     pub fn flagged(mut self, flags: &Flags) -> Self {
         self.reply.headers.extend(flags.header());
@@ -69,17 +123,14 @@ impl Variant {
 
     /// The same for a client that uses this origin.
     fn at(&self, origin: &str) -> Self {
-        let mut body = Vec::with_capacity(self.reply.body.len());
-        let mut from = 0;
-        for at in memmem::find_iter(&self.reply.body, ORIGIN) {
-            body.extend_from_slice(&self.reply.body[from..at]);
-            body.extend_from_slice(origin.as_bytes());
-            from = at + ORIGIN.len();
+        let body: Bytes = with_origin(&self.reply.body, origin).into();
+        let mut there = Self { names_origin: false, ..self.clone() };
+        if let Some(pieces) = &self.reply.pieces {
+            there.reply.pieces = Some(Arc::new(AtOrigin { pieces: pieces.clone(), origin: origin.to_owned() }));
+            return there;
         }
-        body.extend_from_slice(&self.reply.body[from..]);
         let etag = etag::strong(&body);
-        let mut there = Self { etag: etag.clone(), names_origin: false, ..self.clone() };
-        there.reply.body = body.into();
+        there.reply.body = body;
         for (_, value) in [&mut there.reply, &mut there.not_modified]
             .into_iter()
             .flat_map(|reply| &mut reply.headers)
@@ -87,6 +138,7 @@ impl Variant {
         {
             *value = etag.clone();
         }
+        there.etag = Some(etag);
         there
     }
 
@@ -94,15 +146,16 @@ impl Variant {
         if self.names_origin {
             return self.at(&origin()).answer(headers, origin);
         }
-        if etag::fails(headers, &self.etag) {
+        let Some(etag) = &self.etag else { return self.reply.clone() };
+        if etag::fails(headers, etag) {
             return Reply::empty(StatusCode::PRECONDITION_FAILED).with(header::CACHE_CONTROL, "no-store");
         }
-        if etag::matches(headers, &self.etag) { self.not_modified.clone() } else { self.reply.clone() }
+        if etag::matches(headers, etag) { self.not_modified.clone() } else { self.reply.clone() }
     }
 
-    /// The body, for a variant of another URL.
+    /// The body, for a variant of another URL. Where no origin is declared, addresses in it are paths.
     pub fn body(&self) -> Bytes {
-        self.reply.body.clone()
+        if self.names_origin { self.at("").reply.body } else { self.reply.body.clone() }
     }
 }
 
@@ -177,7 +230,7 @@ mod tests {
     #[test]
     fn a_document_that_is_wanted_as_it_was_is_not_told_as_it_is() {
         let document = document();
-        let etag = document.variants[0].etag.to_str().unwrap().to_owned();
+        let etag = document.variants[0].etag.as_ref().unwrap().to_str().unwrap().to_owned();
         let asked = |value: &str| {
             let headers = [(header::IF_MATCH, value.parse().unwrap())].into_iter().collect();
             document.respond(&Method::GET, &headers, &String::new).unwrap().status.as_u16()

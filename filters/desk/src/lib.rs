@@ -68,7 +68,7 @@ pub use call::{Answer, Call, Failed, READ, Upstream};
 pub use compiled::Compiled;
 pub use data::Data;
 pub use declaration::EXTENSION;
-pub use document::{ALLOW, Document, Negotiate, Variant, origin, takes};
+pub use document::{ALLOW, Document, GENERATED, Negotiate, Variant, origin, takes};
 pub use endpoint::{Endpoint, Endpoints};
 pub use explain::Explain;
 use frontdesk_base::{date, expand, pattern, schema, target};

@@ -3,25 +3,50 @@
 
 #![forbid(unsafe_code)]
 
+pub mod auth_md;
+mod contents;
 mod entry;
 pub mod links;
 pub mod llms;
+pub mod llms_full;
+mod near;
+pub mod not_found;
 mod occupied;
+pub mod protected_resource;
+pub mod robots;
+pub mod sitemap;
+mod when;
 
+pub use contents::Contents;
 pub use entry::Entry;
 pub use occupied::{IsOwn, Occupied, Probe, Seen, is_json, is_not_page, is_there};
 
 use http::HeaderValue;
 
-use frontdesk_config::Declaration;
+use frontdesk_config::{Declaration, Settings};
 
 /// Where the list of what can be called is (RFC 9727).
 pub const API_CATALOG: &str = "/.well-known/api-catalog";
 
 /// The documents of this crate that the site may have itself, and how to tell.
-pub fn probes() -> Vec<Probe> {
-    let documents: [(&str, IsOwn); 2] = [(llms::PATH, is_not_page), (API_CATALOG, is_json)];
-    documents.map(|(path, is_own)| Probe::of_document(path, is_own)).into()
+pub fn probes(settings: &Settings) -> Vec<Probe> {
+    let documents: [(&str, IsOwn); 6] = [
+        (llms::PATH, is_not_page),
+        (llms_full::PATH, is_not_page),
+        (API_CATALOG, is_json),
+        (auth_md::PATH, is_not_page),
+        (protected_resource::PATH, is_json),
+        (sitemap::PATH, is_list_or_leads_on),
+    ];
+    let elsewhere = sitemap::ELSEWHERE.map(|path| (path, is_not_page as IsOwn));
+    let of_mcp = protected_resource::path_of(&settings.paths.mcp.path);
+    let documents = documents.into_iter().chain(elsewhere).chain([(of_mcp.as_str(), is_json as IsOwn)]);
+    documents.map(|(path, is_own)| Probe::of_document(path, is_own)).collect()
+}
+
+/// A sitemap, or a redirect to where it is.
+fn is_list_or_leads_on(there: &Seen, nowhere: &Seen) -> bool {
+    is_not_page(there, nowhere) || there.status.is_redirection() && there != nowhere
 }
 
 /// `Cache-Control` of a document at its own address.

@@ -2,16 +2,14 @@
 //!
 //! Rendered whenever the crawled pages change, never for a request.
 
-use std::{collections::BTreeMap, fmt::Write, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write};
 
 use http::HeaderValue;
 
-use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
-use frontdesk_page::content::Page;
-
-use crate::{Entry, Occupied};
+use crate::{Contents, Entry, Occupied, when};
 use frontdesk_config::Settings;
-use frontdesk_desk::{Document, Variant};
+use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
+use frontdesk_desk::{Document, Variant, origin};
 use frontdesk_firewall::{Firewall, Form};
 
 /// Its path.
@@ -25,14 +23,6 @@ const LONGEST_TITLE: usize = 120;
 const LONGEST_DESCRIPTION: usize = 200;
 /// The section of pages at the top level.
 const TOP: &str = "Pages";
-
-/// The listed pages of a site.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Contents {
-    listed: Vec<Listed>,
-    /// The number of pages, listed or not.
-    pages: usize,
-}
 
 /// One page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,22 +38,21 @@ pub struct Ways<'a> {
     pub manifest: Option<&'a str>,
     /// The path for questions.
     pub converse: Option<&'a str>,
+    /// All pages in one text.
+    pub full: Option<&'a str>,
+    /// How agents get access.
+    pub auth_md: Option<&'a str>,
 }
 
-impl Contents {
-    /// The most informative pages: those nearest to the root, without listing pages.
-    pub fn of(pages: &[Arc<Page>]) -> Self {
-        let mut nearest: Vec<&Page> = pages.iter().map(AsRef::as_ref).collect();
-        let segments = |path: &str| path.split('/').filter(|segment| !segment.is_empty()).count();
-        nearest.sort_by_cached_key(|page| (page.path.contains('?'), segments(&page.path), page.path.clone()));
-        nearest.truncate(MOST_LINKS);
-        let listed = nearest.into_iter().map(|page| Listed {
-            path: page.path.clone(),
-            title: line(&page.title, LONGEST_TITLE),
-            description: page.description.as_deref().map(|text| line(text, LONGEST_DESCRIPTION)),
-        });
-        Self { listed: listed.collect(), pages: pages.len() }
-    }
+/// The listed pages.
+fn listed(contents: &Contents) -> Vec<Listed> {
+    let nearest = contents.pages().iter().take(MOST_LINKS).map(|dated| dated.page.as_ref());
+    let listed = nearest.map(|page| Listed {
+        path: page.path.clone(),
+        title: line(&page.title, LONGEST_TITLE),
+        description: page.description.as_deref().map(|text| line(text, LONGEST_DESCRIPTION)),
+    });
+    listed.collect()
 }
 
 /// The path of llms.txt, ours or the site's; `None` where there is none.
@@ -106,20 +95,19 @@ pub fn document(
     let cache_control = if contents.is_some() { "public, max-age=300" } else { "no-cache" };
     let variant = Variant::new("text/plain; charset=utf-8", passed.body, &HeaderValue::from_static(cache_control))
         .telling(settings.signals.published().as_ref())
+        .generated()
         .flagged(&passed.flags);
     Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
 }
 
 /// Renders the text from the declaration and the pages.
 pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> String {
-    let site = &settings.site;
-    let origin = site.origin.as_deref().map(|origin| origin.trim_end_matches('/')).unwrap_or_default();
-    let start = contents.listed.iter().find(|listed| listed.path == "/");
-    let host = origin.split_once("://").map(|(_, host)| host);
-    let name = site.name.as_deref().or(start.map(|start| start.title.as_str())).or(host).unwrap_or("This site");
-    let mut out = format!("# {}\n", line(name, SITE_NAME));
-    if let Some(description) = site.description.as_deref().or(start.and_then(|start| start.description.as_deref())) {
-        let _ = write!(out, "\n> {}\n", line(description, SITE_DESCRIPTION));
+    let origin = origin(settings);
+    let listed = listed(contents);
+    let mut out = heading(settings, contents);
+    let when = when::lines(settings, ways);
+    if !when.is_empty() {
+        let _ = write!(out, "\n## When to use this site\n\n{when}");
     }
     let mut asked = String::new();
     if let Some(converse) = ways.converse {
@@ -128,12 +116,18 @@ pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> Strin
     if let Some(manifest) = ways.manifest {
         let _ = writeln!(asked, "- [Manifest]({origin}{manifest}): what agents can ask and call here");
     }
+    if let Some(full) = ways.full {
+        let _ = writeln!(asked, "- [All pages in one text]({origin}{full}): for reading everything at once");
+    }
+    if let Some(auth) = ways.auth_md {
+        let _ = writeln!(asked, "- [Access]({origin}{auth}): what can be had without a credential, and how to get one");
+    }
     if !asked.is_empty() {
         let _ = write!(out, "\n## For agents\n\n{asked}");
     }
 
     let mut sections: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
-    for listed in &contents.listed {
+    for listed in &listed {
         let section = section(&listed.path);
         let about = listed.description.as_deref().map(|about| format!(": {about}")).unwrap_or_default();
         let address = listed.path.replace('(', "%28").replace(')', "%29");
@@ -143,7 +137,7 @@ pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> Strin
     if sections.is_empty() {
         sections.insert((false, TOP.into()), vec![format!("- [Start page]({origin}/)\n")]);
     }
-    let mut left_out = contents.pages - contents.listed.len();
+    let mut left_out = contents.len() - listed.len();
     for ((_, section), items) in sections {
         let mut text = format!("\n## {section}\n\n");
         let mut fitting = 0;
@@ -166,6 +160,20 @@ pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> Strin
     out
 }
 
+/// The site's name and what it is, in its own words.
+pub(crate) fn heading(settings: &Settings, contents: &Contents) -> String {
+    let site = &settings.site;
+    let start = contents.page("/");
+    let host = site.origin.as_deref().and_then(|origin| origin.trim_end_matches('/').split_once("://"));
+    let host = host.map(|(_, host)| host);
+    let name = site.name.as_deref().or(start.map(|start| start.title.as_str())).or(host).unwrap_or("This site");
+    let mut out = format!("# {}\n", line(name, SITE_NAME));
+    if let Some(description) = site.description.as_deref().or(start.and_then(|start| start.description.as_deref())) {
+        let _ = write!(out, "\n> {}\n", line(description, SITE_DESCRIPTION));
+    }
+    out
+}
+
 /// The section of a page: the first directory of its path, in words.
 fn section(path: &str) -> String {
     let path = path.split('?').next().unwrap_or(path);
@@ -180,7 +188,7 @@ fn section(path: &str) -> String {
 }
 
 /// One line, without characters that end a link or start other markup.
-fn line(text: &str, characters: usize) -> String {
+pub(crate) fn line(text: &str, characters: usize) -> String {
     let mut out = String::new();
     let mut count = 0;
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
@@ -220,11 +228,23 @@ mod tests {
 
     use super::*;
     use frontdesk_config::testing::{Nowhere, declare_text};
-    use frontdesk_page::content::testing::page;
+    use frontdesk_page::content::{Page, crawl::Dated, testing::page};
+    use std::sync::Arc;
 
     fn settings(more: &str) -> Settings {
         let text = format!("[upstream]\nurl = 'http://a'\n{more}");
         declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap().settings
+    }
+
+    /// As it is where no origin is declared and none is known.
+    fn rendered(contents: &Contents) -> String {
+        let settings = settings("");
+        render(&settings, contents, Ways::default()).replace(origin(&settings), "")
+    }
+
+    fn contents(pages: &[Arc<Page>]) -> Contents {
+        let dated = pages.iter().map(|page| Dated { page: page.clone(), modified: None });
+        Contents::new(dated.collect(), None)
     }
 
     fn described(path: &str, title: &str, description: &str) -> Arc<Page> {
@@ -241,36 +261,41 @@ mod tests {
             Arc::new(page("/about(us)", "About", "x")),
             Arc::new(page("/user-guide/a/b?x=1", "B", "x")),
         ];
-        let ways = Ways { manifest: Some("/.well-known/agent.json"), converse: Some("/agent/converse") };
-        let expected = "# Acme\n\n> Anvils and more.\n\n## For agents\n\n\
+        let ways =
+            Ways { manifest: Some("/.well-known/agent.json"), converse: Some("/agent/converse"), ..Ways::default() };
+        let expected = "# Acme\n\n> Anvils and more.\n\n## When to use this site\n\n- To read a page of Acme: each is also there as \
+            Markdown, at its own address with `Accept: text/markdown` or at its path with `.md` behind it.\n\
+            - To have a question answered from the pages of Acme, with their addresses.\n\n## For agents\n\n\
             - [Ask a question](https://acme.test/agent/converse): POST JSON, as the manifest says\n\
             - [Manifest](https://acme.test/.well-known/agent.json): what agents can ask and call here\n\n\
             ## Pages\n\n- [Acme](https://acme.test/)\n- [About](https://acme.test/about%28us%29)\n\n\
             ## Docs\n\n- [Get (started) # now](https://acme.test/docs/get-started): First steps\n\n\
             ## User guide\n\n- [B](https://acme.test/user-guide/a/b?x=1)\n";
-        assert_eq!(render(&site, &Contents::of(&pages), ways), expected);
+        assert_eq!(render(&site, &contents(&pages), ways), expected);
     }
 
     #[test]
     fn before_the_site_was_read_it_leads_to_its_start() {
         assert_eq!(
-            render(&settings(""), &Contents::default(), Ways::default()),
-            "# This site\n\n## Pages\n\n- [Start page](/)\n"
+            rendered(&Contents::default()),
+            "# This site\n\n## When to use this site\n\n- To read a page: each is also there as Markdown, at its own \
+             address with `Accept: text/markdown` or at its path with `.md` behind it.\n\n## Pages\n\n\
+             - [Start page](/)\n"
         );
         let pages = [described("/", "Home of X", "All about X.")];
-        let text = render(&settings(""), &Contents::of(&pages), Ways::default());
+        let text = rendered(&contents(&pages));
         assert!(text.starts_with("# Home of X\n\n> All about X.\n"), "{text}");
     }
 
     #[test]
     fn it_stays_within_its_bounds() {
         let many: Vec<_> = (0..1_000).map(|n| described(&format!("/d/{n}"), &format!("T{n}"), "x")).collect();
-        let text = render(&settings(""), &Contents::of(&many), Ways::default());
+        let text = render(&settings(""), &contents(&many), Ways::default());
         assert_eq!(text.matches("\n- [").count(), MOST_LINKS);
         assert!(text.ends_with("\nPages that are not listed here: 800\n"), "{text}");
         let long = "w".repeat(1_000);
         let many: Vec<_> = (0..200).map(|n| described(&format!("/{long}/{n}"), &long, &long.repeat(9))).collect();
-        let text = render(&settings(""), &Contents::of(&many), Ways::default());
+        let text = render(&settings(""), &contents(&many), Ways::default());
         assert!(text.len() <= MOST_BYTES && text.len() > MOST_BYTES / 2, "{}", text.len());
         assert!(text.contains("Pages that are not listed here: "));
     }

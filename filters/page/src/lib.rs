@@ -13,6 +13,7 @@ pub mod content;
 mod content_coding;
 mod decode;
 mod encode;
+pub mod front_matter;
 mod head;
 mod insert;
 mod insertion;

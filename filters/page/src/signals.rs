@@ -12,8 +12,8 @@ pub const NAMES: [&str; 2] = ["Content-Signal", "Content-Usage"];
 /// What may be done with the site's words.
 #[derive(Debug, Clone, Copy)]
 pub struct SignalPolicy {
-    /// Models may be trained with them.
-    pub ai_train: bool,
+    /// Models may be trained with them; `None`: nothing is said of that.
+    pub ai_train: Option<bool>,
     /// They may be read to answer a question.
     pub ai_input: bool,
     /// They may be found by a search.
@@ -32,8 +32,12 @@ impl Signals {
         let word = |allowed: bool| if allowed { "yes" } else { "no" };
         let letter = |allowed: bool| if allowed { 'y' } else { 'n' };
         let SignalPolicy { ai_train, ai_input, search } = policy;
-        let signal = format!("search={}, ai-input={}, ai-train={}", word(search), word(ai_input), word(ai_train));
-        let usage = format!("train-ai={}, search={}", letter(ai_train), letter(search));
+        let mut signal = format!("search={}, ai-input={}", word(search), word(ai_input));
+        let mut usage = format!("search={}", letter(search));
+        if let Some(ai_train) = ai_train {
+            signal.push_str(&format!(", ai-train={}", word(ai_train)));
+            usage = format!("train-ai={}, {usage}", letter(ai_train));
+        }
         let values = [
             (HeaderName::from_static("content-signal"), HeaderValue::try_from(signal).ok()?),
             (HeaderName::from_static("content-usage"), HeaderValue::try_from(usage).ok()?),
@@ -60,7 +64,7 @@ impl Signals {
 
 #[cfg(test)]
 pub(crate) fn for_tests() -> Signals {
-    Signals::new(SignalPolicy { ai_train: false, ai_input: true, search: true }).unwrap()
+    Signals::new(SignalPolicy { ai_train: Some(false), ai_input: true, search: true }).unwrap()
 }
 
 #[cfg(test)]
@@ -72,6 +76,9 @@ mod tests {
         let signals = for_tests();
         assert_eq!(signals.rule(0), "Content-Signal: search=yes, ai-input=yes, ai-train=no");
         assert_eq!(signals.rule(1), "Content-Usage: train-ai=n, search=y");
+        let unsaid = Signals::new(SignalPolicy { ai_train: None, ai_input: true, search: true }).unwrap();
+        assert_eq!(unsaid.rule(0), "Content-Signal: search=yes, ai-input=yes");
+        assert_eq!(unsaid.rule(1), "Content-Usage: search=y");
         let mut headers = HeaderMap::new();
         assert_eq!(signals.missing(&headers).count(), 2);
         headers.insert("content-usage", HeaderValue::from_static("train-ai=y"));

@@ -89,7 +89,8 @@ fn policies_that_disagree_and_which_one_holds() {
 #[test]
 fn signals_and_policies_say_the_same() {
     let said = |text| remarks(text).iter().filter(|line| !line.contains("can enforce")).cloned().collect::<Vec<_>>();
-    let training = said("[policies]\ntraining_use = 'allowed'\n");
+    assert_eq!(said("[policies]\ntraining_use = 'allowed'\n").len(), 0, "by default nothing is said of training");
+    let training = said("[policies]\ntraining_use = 'allowed'\n[content_signals]\nai_train = false\n");
     assert!(training[0].contains("content_signals.ai_train is false; agents are told both"), "{training:?}");
     let training = said("[policies]\ntraining_use = 'disallowed'\n[content_signals]\nai_train = true\n");
     assert!(training[0].contains("content_signals.ai_train is true; agents are told both"), "{training:?}");

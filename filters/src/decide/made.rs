@@ -129,7 +129,7 @@ impl Desk<'_> {
                 return Some(Making::MarkdownByAccept);
             }
         }
-        let robots = self.snapshot.signals.is_some() && target.split('?').next() == Some("/robots.txt");
+        let robots = self.snapshot.robots.is_some() && target.split('?').next() == Some("/robots.txt");
         robots.then_some(Making::Robots)
     }
 
@@ -151,6 +151,6 @@ impl Desk<'_> {
         if html || markdown::is_own(&answer.headers) {
             markdown::sign(&mut answer.headers, self.snapshot.signals.as_ref());
         }
-        Reply { status: answer.status, headers: markdown::lines(&answer.headers), body: answer.body }
+        Reply { headers: markdown::lines(&answer.headers), body: answer.body, ..Reply::empty(answer.status) }
     }
 }

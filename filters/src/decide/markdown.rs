@@ -8,6 +8,7 @@ use super::{
     made::{Got, Made, Question, SMALL_BYTES, Site},
 };
 use crate::{
+    accept,
     caller::Caller,
     content,
     desk::Answer,
@@ -31,6 +32,9 @@ impl Desk<'_> {
         let answer = got.whole()?;
         match self.written(&answer, target, site).await {
             Some(written) => Some(self.told_markdown(&written, By::Accept, target, &answer, standing)),
+            None if answer.status == StatusCode::NOT_FOUND && !markdown::is_own(&answer.headers) => {
+                Some(self.not_found(answer))
+            }
             None => {
                 let what = if markdown::is_own(&answer.headers) { "own_markdown" } else { "html" };
                 Some(Made::of(Decision::Answer(self.relayed(answer)), what))
@@ -62,7 +66,15 @@ impl Desk<'_> {
             pages.clear();
         }
         pages.retain(|page| endpoints.find(&Path::of(page), &http::Method::GET).is_none());
-        let nothing = || own.map(|reply| Made::of(Decision::Answer(reply), "nothing"));
+        let preferred = accept::of(self.request.headers);
+        let prefers = preferred.is_some_and(|accept| accept::prefers_explicitly(&accept, markdown::MEDIA_TYPE));
+        let nothing = || {
+            let instead = &self.snapshot.not_found;
+            match prefers.then(|| instead.markdown(target, &self.origin())).flatten() {
+                Some(reply) => Some(Made::of(Decision::Answer(reply), "not_found")),
+                None => own.map(|reply| Made::of(Decision::Answer(reply), "nothing")),
+            }
+        };
         if pages.is_empty() {
             return nothing();
         }
@@ -98,6 +110,14 @@ impl Desk<'_> {
         nothing()
     }
 
+    /// What is told of a page that is not there.
+    fn not_found(&self, answer: Answer) -> Made {
+        match self.snapshot.not_found.markdown(self.request.target, &self.origin()) {
+            Some(reply) => Made::of(Decision::Answer(reply), "not_found"),
+            None => Made::of(Decision::Answer(self.relayed(answer)), "html"),
+        }
+    }
+
     /// Takes one Markdown rendering from the rate limit. Returns the rate-limit headers.
     async fn content_taken(&self, caller: &Caller) -> Result<Vec<(HeaderName, HeaderValue)>, Made> {
         // By address, like everything on pages, so that the count does not reveal whether a credential is valid.
@@ -123,8 +143,9 @@ impl Desk<'_> {
         let at = self.address_of(page)?;
         let Answer { headers, body, .. } = answer.clone();
         let firewall = self.snapshot.firewall.clone();
+        let opens = self.snapshot.settings.content.front_matter;
         let bytes = markdown::read_as(&headers, &body);
-        site.work(bytes, Box::new(move || markdown::write(&headers, &body, &at, &firewall))).await
+        site.work(bytes, Box::new(move || markdown::write(&headers, &body, &at, &firewall, opens))).await
     }
 
     fn told_markdown(

@@ -17,7 +17,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 pub use made::{Got, Made, Making, Question, Site, Work, make};
 #[cfg(feature = "agtp")]
@@ -27,6 +27,7 @@ use crate::{
     Snapshot, accept,
     caller::{Caller, Head, TokenServer},
     dialect::{Explain, ahp},
+    discovery::protected_resource,
     endpoint::Endpoint,
     fault::{Fault, Refusal},
     harness::Harness,
@@ -287,11 +288,18 @@ impl Desk<'_> {
                 let standing = stand(Reply::empty(StatusCode::OK)).headers;
                 Decision::Serve(Serving { serve, explain, places, standing })
             }
-            Err(refusal) => {
+            Err(mut refusal) => {
+                if refusal.fault == Fault::Unauthenticated {
+                    refusal.detail =
+                        format!("{}{}", refusal.detail, self.snapshot.settings.auth.how_to_register()).into();
+                }
                 let insertion = self.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
                 let accept = accept::of(self.request.headers);
                 let by_server = self.serve.and_then(|serve| serve.refused(self.snapshot, &refusal, accept.as_deref()));
                 let mut reply = by_server.unwrap_or_else(|| explain(&refusal, accept.as_deref(), insertion));
+                if refusal.fault == Fault::Unauthenticated {
+                    self.name_metadata(&mut reply);
+                }
                 if refusal.fault == Fault::Unauthenticated
                     && let Some(how) = self.snapshot.callers.signature_challenge()
                 {
@@ -302,6 +310,29 @@ impl Desk<'_> {
         };
         let near = standing.and_then(|(held, taken)| held.near(taken));
         Decided { decision, caller, about: None, wants_keys: false, finish: None, agents: true, near }
+    }
+
+    /// The origin of the site: the declared one, else the one that the client used.
+    fn origin(&self) -> String {
+        let declared = self.snapshot.settings.site.origin.as_deref();
+        declared.map_or_else(|| self.request.origin(), |origin| origin.trim_end_matches('/').to_owned())
+    }
+
+    /// Says in a challenge where the metadata of the resource is (RFC 9728 §5.1).
+    fn name_metadata(&self, reply: &mut Reply) {
+        let settings = &self.snapshot.settings;
+        if settings.auth.authorization_servers.is_empty() {
+            return;
+        }
+        let path = self.request.target.split('?').next().unwrap_or_default();
+        let resource = if path == settings.paths.mcp.path { path } else { "" };
+        let url = format!("{}{}", self.origin(), protected_resource::path_of(resource));
+        for (_, value) in reply.headers.iter_mut().filter(|(name, _)| name == header::WWW_AUTHENTICATE) {
+            let named = value.to_str().ok().map(|said| format!("{said}, resource_metadata=\"{url}\""));
+            if let Some(Ok(named)) = named.map(HeaderValue::try_from) {
+                *value = named;
+            }
+        }
     }
 
     /// Whether the method is safe.

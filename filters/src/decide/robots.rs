@@ -1,4 +1,4 @@
-//! The site's robots.txt with the declared signals in it, or a robots.txt of our own where the site has none.
+//! The site's robots.txt with the signals and the sitemap in it, or a robots.txt of our own where the site has none.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -8,14 +8,16 @@ use super::{
     made::{Made, Question, SMALL_BYTES, Site},
 };
 use crate::{
-    desk::Answer,
+    desk::{Answer, GENERATED},
     etag, media,
     page::{kind, robots, validators::OF_BYTES},
 };
 
 impl Desk<'_> {
     pub(super) async fn robots(&self, site: &dyn Site) -> Option<Made> {
-        let signals = self.snapshot.signals.as_ref()?;
+        let robots = self.snapshot.robots.as_ref()?;
+        let sitemap = robots.sitemap(&self.origin());
+        let added = robots.added(sitemap.as_deref());
         let target = self.request.target;
         let got = site.get(Question { target, accept: Some("text/plain, */*;q=0.5"), most: robots_most }).await?;
         let mut answer = got.whole()?;
@@ -29,17 +31,18 @@ impl Desk<'_> {
                     headers: HeaderMap::from_iter([
                         (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),
                         (header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600")),
+                        (GENERATED, HeaderValue::from_static("1")),
                     ]),
                     body: Bytes::new(),
                 };
-                Some(robots::generated(signals))
+                Some(robots::generated(&added))
             }
             StatusCode::OK
                 if plain
                     && !answer.headers.contains_key(header::CONTENT_ENCODING)
                     && !kind::no_transform(cache_control) =>
             {
-                robots::with(signals, &answer.body)
+                robots::with(&added, &answer.body)
             }
             _ => None,
         };

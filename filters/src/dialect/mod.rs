@@ -32,7 +32,7 @@ pub mod verbs {
 
 /// What the site is asked for, to find out what it has itself where ours would be.
 pub fn probes(settings: &Settings) -> Vec<Probe> {
-    [frontdesk_dialects::probes(&settings.paths), frontdesk_discovery::probes()].concat()
+    [frontdesk_dialects::probes(&settings.paths), frontdesk_discovery::probes(settings)].concat()
 }
 
 /// The table of dialects, in the order of their announced links.

@@ -1,12 +1,13 @@
 //! Serves a page as Markdown: the request to the site, and the conversion of its answer.
 
 use bytes::Bytes;
+use frontdesk_base::date;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use url::Url;
 
 pub use super::markdown_path::{MEDIA_TYPE, path_of};
 pub(crate) use super::markdown_path::{is_path, is_plain, pages_of};
-use super::{Coding, kind, signals::Signals, validators::OF_BYTES, whole};
+use super::{Coding, front_matter::front_matter, kind, signals::Signals, validators::OF_BYTES, whole};
 use crate::{
     content, etag,
     firewall::{Firewall, Flags, Form},
@@ -102,11 +103,18 @@ pub(crate) fn read_as(headers: &HeaderMap, body: &[u8]) -> usize {
     }
 }
 
-/// Converts a page; `None` where it cannot be parsed. Slow, so for threads that may block.
-pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url, firewall: &Firewall) -> Option<Written> {
+/// Converts a page; `None` where it cannot be parsed. Slow, so for threads that may block. `opens`: with front matter.
+pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url, firewall: &Firewall, opens: bool) -> Option<Written> {
     let body = whole::decoded(coding(headers)?, body, content::MAX_BYTES)?;
-    let page = content::read(&content::text(&body, content_type(headers))?, at)?;
-    let passed = firewall.pass(page.markdown.into(), Form::Text);
+    let mut page = content::read(&content::text(&body, content_type(headers))?, at)?;
+    let mut markdown = std::mem::take(&mut page.markdown);
+    if opens {
+        let modified = headers.get(header::LAST_MODIFIED).and_then(|value| date::w3c(value.to_str().ok()?));
+        let opening = front_matter(&page, at, modified.as_deref());
+        markdown.reserve_exact(opening.len());
+        markdown.insert_str(0, &opening);
+    }
+    let passed = firewall.pass(markdown.into(), Form::Text);
     Some(Written {
         tokens: tokens::count(std::str::from_utf8(&passed.body).unwrap_or_default()),
         etag: etag::strong(&passed.body),
@@ -171,7 +179,7 @@ impl Written {
             }
         }
         let body = if unmodified { Bytes::new() } else { self.markdown.clone() };
-        Reply { status, headers: lines(&headers), body }
+        Reply { headers: lines(&headers), body, ..Reply::empty(status) }
     }
 }
 
@@ -211,7 +219,7 @@ mod tests {
             (header::SET_COOKIE, HeaderValue::from_static("a=1")),
             (header::ETAG, HeaderValue::from_static("\"site\"")),
         ]);
-        let written = write(&site, b"<p>Words", &url, &Firewall::new(Modes::REPORT, [], Vec::new())).unwrap();
+        let written = write(&site, b"<p>Words", &url, &Firewall::new(Modes::REPORT, [], Vec::new()), true).unwrap();
         let asked = HeaderMap::new();
         let header = |reply: &Reply, wanted: HeaderName| {
             reply.headers.iter().find(|(name, _)| *name == wanted).map(|(_, v)| v.to_str().unwrap().to_owned())

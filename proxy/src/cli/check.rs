@@ -36,6 +36,9 @@ pub(super) fn check(file: PathBuf, connect: bool) -> ExitCode {
         if review.contract_alone { "; to run with it, add [upstream] with the site's url" } else { "" },
     );
     print!("\n{}", dialect::summary(&review));
+    if let (Some(said), false) = (declaration.settings.signals.by_default(), review.contract_alone) {
+        println!("\nContent signals by default: {said}.");
+    }
     match connect.then(|| connected(&declaration.settings.store)) {
         Some(Err(why)) => {
             eprintln!("{}: store: {why}", source.path.display());

@@ -126,7 +126,9 @@ impl FastPath {
         front.arrived(request, &mut ctx, &running);
         let decision = front.decide(request, &mut ctx, &running).await;
         let here = match &decision {
-            Decision::Answer(_) | Decision::Refuse(..) => true,
+            // What is made while it is sent is the library's to send.
+            Decision::Answer(reply) => reply.pieces.is_none(),
+            Decision::Refuse(..) => true,
             Decision::Serve(serving) => body <= serving.most(&running.snapshot.settings),
             Decision::Pass => request.method != Method::POST && running.pool.speaks_http1(),
             Decision::Make(_) => false,

@@ -18,7 +18,7 @@ use frontdesk_http1::{
     framing::is_bodiless,
     hop::{connection_options, is_of_requests_hop},
 };
-use http::{HeaderName, HeaderValue, Method, Version, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use parking_lot::Mutex;
 use pingora::{
     Result,
@@ -31,7 +31,7 @@ use super::{Front, address, answer_head, apart::apart, ctx::Ctx, head};
 use crate::{
     live::Running,
     outbound::{Body, Held, Outbound, Rest, room_to_read},
-    rewrite::Touched,
+    rewrite::{Touched, learn_markdown},
     traces::Place,
 };
 
@@ -74,12 +74,21 @@ impl Front {
         let Some(caller) = &ctx.caller else { return Ok(Some(Decision::Pass)) };
         let request = super::decide::request(session.req_header(), ctx, &running, &self.outbound, &target);
         let counters = running.store.counters.as_ref();
+        let by_accept = making == Making::MarkdownByAccept;
         let made = make(&running.snapshot, counters, &request, caller, making, &site).await;
         let Fetching { took, rest, held, .. } = site;
         let rest = rest.into_inner().filter(|_| matches!(made.decision, Decision::Pass));
         if rest.is_some() || !matches!(made.decision, Decision::Pass) {
             ctx.upstream_took = Some(took.into_inner());
             ctx.page = Touched::Instead(made.what);
+        }
+        match &made.decision {
+            Decision::Answer(reply) if by_accept && reply.status == StatusCode::OK => match made.what {
+                "markdown" => learn_markdown(target.as_bytes(), true),
+                "html" => learn_markdown(target.as_bytes(), false),
+                _ => {}
+            },
+            _ => {}
         }
         self.metrics.pages_made.with_label_values(&[made.what]).inc();
         self.metrics.flagged(&made.flags);

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use frontdesk_filters::{
     Learned,
     concierge::Library,
-    content::llms::Contents,
     dialect::{self, Occupied},
+    discovery::Contents,
 };
 
 use super::{Live, Running, apart::take_apart};

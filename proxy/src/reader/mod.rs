@@ -302,6 +302,7 @@ mod tests {
                 noindex: false,
                 nofollow: false,
                 alternate_markdown: None,
+                modified: None,
             };
             let kept = Kept {
                 page: Arc::new(page),

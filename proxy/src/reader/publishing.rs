@@ -7,8 +7,9 @@ use std::{
 
 use frontdesk_filters::{
     concierge::{Coverage, Library},
-    content::{crawl::Books, llms::Contents},
+    content::crawl::Books,
     desk::{site_facts, unread_library},
+    discovery::Contents,
 };
 
 use super::{Published, Reader, shared::Shared};
@@ -31,10 +32,11 @@ impl Reader {
         let settings = &running.snapshot.settings;
         let facts = settings.content.concierge.then(|| site_facts(settings));
         let count = pages.len();
+        let (dated, site_map) = (books.dated(), books.site_map().map(str::to_owned));
         let built = tokio::task::spawn_blocking(move || {
             let library = facts.map_or_else(Library::empty, |facts| Library::build(&facts, &pages));
             let library = library.covering(coverage);
-            (library, Contents::of(&pages))
+            (library, Contents::new(dated, site_map))
         });
         let (library, contents) = built.await.map_err(|e| e.to_string())?;
         self.metrics.crawl_pages(count, library.bytes());

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use frontdesk_filters::concierge::Coverage;
 use frontdesk_filters::content::crawl::{Ask, Books, Crawl, Ending, Fetched, LeftOut, Name, Outcome};
-use http::{HeaderName, HeaderValue, header};
+use frontdesk_filters::media;
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use tokio::time::sleep;
 
 use super::{
@@ -17,12 +18,19 @@ use super::{
 use crate::{
     live::{Running, Stage},
     outbound::{Asked, Question},
+    rewrite::learn_markdown,
 };
 
 /// The time limit for one answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How often the round shares its pages with other replicas.
 const SHARED: Duration = Duration::from_secs(10);
+
+/// Whether an answer is a page in HTML.
+fn is_page(fetched: &Fetched) -> bool {
+    let kind = fetched.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    fetched.status == StatusCode::OK && media::essence(kind).eq_ignore_ascii_case("text/html")
+}
 
 /// A documentation address (RFC 5737) as the client: sites may show more to their own network.
 const FROM: (HeaderName, HeaderValue) =
@@ -66,6 +74,7 @@ impl Reader {
             let took = began.elapsed();
             pace.took(took);
             let heard = Heard::of(&ask, &answer, took);
+            let page = answer.as_ref().is_ok_and(is_page).then(|| ask.target.clone());
             // Parsing a page takes milliseconds or more.
             let taken = tokio::task::spawn_blocking(move || {
                 let outcome = crawl.take(&ask, answer);
@@ -73,6 +82,10 @@ impl Reader {
             });
             let outcome: Outcome;
             (crawl, outcome) = taken.await.map_err(|e| e.to_string())?;
+            if let (Some(page), Outcome::Other | Outcome::Page) = (page, outcome) {
+                // Only a page with words can be Markdown.
+                learn_markdown(page.as_bytes(), outcome == Outcome::Page);
+            }
             self.metrics.crawled(outcome.label());
             report.heard(&heard, outcome);
             self.tell_name(crawl.name(), &report, None);

@@ -46,6 +46,9 @@ impl Drop for Place {
 #[derive(Default)]
 pub struct PageBody {
     armed: Option<Armed>,
+    /// What is sent in place of the site's body, until it has been.
+    instead: Option<Bytes>,
+    replaces: bool,
 }
 
 struct Armed {
@@ -70,9 +73,17 @@ impl PageBody {
         self.armed = Some(Armed { rewriter, _place: place, metrics, broken: None, done: false });
     }
 
+    /// Sends another body in place of the site's.
+    pub(super) fn replace(&mut self, body: Bytes) {
+        (self.instead, self.replaces) = (Some(body), true);
+    }
+
     /// Takes the next piece of the body and returns the bytes to send. Without a piece, `end` marks the end of the
     /// body.
     pub fn pass(&mut self, body: Option<Bytes>, end: bool) -> Result<Parts> {
+        if self.replaces {
+            return Ok(self.instead.take().unwrap_or_default().into());
+        }
         match &mut self.armed {
             Some(armed) => armed.step(body, end),
             None => Ok(body.unwrap_or_default().into()),
@@ -167,6 +178,10 @@ impl Armed {
 #[async_trait]
 impl HttpModule for PageBody {
     fn response_body_filter(&mut self, body: &mut Option<Bytes>, end: bool) -> Result<()> {
+        if self.replaces {
+            *body = self.instead.take();
+            return Ok(());
+        }
         if let Some(armed) = &mut self.armed {
             *body = some(armed.step(body.take(), end)?);
         }
@@ -186,6 +201,9 @@ impl HttpModule for PageBody {
     }
 
     fn response_done_filter(&mut self) -> Result<Option<Bytes>> {
+        if self.replaces {
+            return Ok(self.instead.take());
+        }
         match &mut self.armed {
             Some(armed) if !armed.done => armed.step(None, true).map(some),
             _ => Ok(None),

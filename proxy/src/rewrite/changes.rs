@@ -1,7 +1,10 @@
 //! The changes of a response's head when its body is rewritten. The trait `Fields` hides whether the head is a map or
 //! lines.
 
-use frontdesk_filters::{discovery::links, page::validators::OF_BYTES};
+use frontdesk_filters::{
+    discovery::{links, not_found},
+    page::validators::OF_BYTES,
+};
 use frontdesk_http1::ResponseHead;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::http::ResponseHeader;
@@ -40,6 +43,25 @@ impl Fields for ResponseHead {
     }
 }
 
+/// What is about the site's own body, besides what is about its bytes.
+static OF_BODY: [HeaderName; 9] = [
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_LOCATION,
+    header::CONTENT_DISPOSITION,
+    header::CACHE_CONTROL,
+    header::EXPIRES,
+    header::ETAG,
+    header::LAST_MODIFIED,
+];
+/// What is said of the body that is sent in its place.
+static INSTEAD: [(&str, HeaderValue); 3] = [
+    ("Content-Type", HeaderValue::from_static(not_found::JSON)),
+    ("Cache-Control", HeaderValue::from_static("private, no-cache")),
+    ("X-Frontdesk-Generated", HeaderValue::from_static("1")),
+];
+
 /// The changes.
 #[derive(Debug, Default)]
 pub struct Changes {
@@ -52,6 +74,8 @@ pub struct Changes {
     pub(super) varies: bool,
     /// Permissions for the content, if the site states none.
     pub(super) signed: Vec<(&'static str, HeaderValue)>,
+    /// Another body is sent, in JSON: what is said of the site's own does not hold.
+    pub(super) instead: bool,
     /// What the added `Link` is for.
     pub answer: links::Answer,
 }
@@ -67,7 +91,8 @@ impl Changes {
     fn untrue(&self) -> impl Iterator<Item = &'static HeaderName> {
         static LENGTH: HeaderName = header::CONTENT_LENGTH;
         let promises = if self.rewritten { &OF_BYTES[..] } else { &[] };
-        promises.iter().chain((self.rewritten && !self.empty).then_some(&LENGTH))
+        let of_body = if self.instead { &OF_BODY[..] } else { &[] };
+        promises.iter().chain(of_body).chain((self.rewritten && !self.empty).then_some(&LENGTH))
     }
 
     /// The headers to add.
@@ -76,7 +101,9 @@ impl Changes {
         static VARY: HeaderValue = ACCEPT;
         let tag = self.tag.iter().map(|tag| ("ETag", tag));
         let vary = self.varies.then_some(("Vary", &VARY));
-        self.signed.iter().map(|(name, value)| (*name, value)).chain(vary).chain(tag)
+        let instead = if self.instead { &INSTEAD[..] } else { &[] };
+        let instead = instead.iter().map(|(name, value)| (*name, value));
+        self.signed.iter().map(|(name, value)| (*name, value)).chain(vary).chain(tag).chain(instead)
     }
 
     /// Applies the changes to a map.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use frontdesk_filters::{
-    Snapshot,
-    discovery::links,
+    Snapshot, accept,
+    discovery::{links, not_found},
     page::{Coding, kind, validators},
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
@@ -18,6 +20,8 @@ use super::{
     request::rules_out_page,
 };
 use crate::metrics::Metrics;
+
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +64,20 @@ pub fn prepare(
     let is_page = status == StatusCode::OK && *method != Method::POST && matches!(coding, Some(Ok(_)));
     let of_page = is_page.then(|| std::str::from_utf8(request.raw_path()).ok()).flatten();
     let of_page = of_page.filter(|target| !snapshot.excludes(target));
-    if of_page.is_some() {
+    if of_page.is_some() && !known::lacks_markdown(request.raw_path()) {
         changes.answer = links::Answer::PageWithMarkdown;
+    }
+    if let Some(Ok(_)) = coding
+        && let Some(instead) = not_found_in_json(snapshot, request, status, sent)
+    {
+        metrics.pages_made.with_label_values(&[NOT_FOUND]).inc();
+        (changes.instead, changes.rewritten, changes.answer) = (true, true, links::Answer::Other);
+        changes.signed.clear();
+        changes.varies = !varies(sent);
+        if let Some(body) = body.filter(|_| *method != Method::HEAD) {
+            body.replace(instead);
+        }
+        return (Touched::Instead(NOT_FOUND), changes);
     }
     let Some((insertion, hash)) = &snapshot.insertion else { return (Touched::No, changes) };
     if status == StatusCode::NOT_MODIFIED {
@@ -73,7 +89,9 @@ pub fn prepare(
             changes.rewritten = true;
             // It goes with the page that the client holds.
             changes.answer = match std::str::from_utf8(request.raw_path()) {
-                Ok(target) if !snapshot.excludes(target) => links::Answer::PageWithMarkdown,
+                Ok(target) if !snapshot.excludes(target) && !known::lacks_markdown(request.raw_path()) => {
+                    links::Answer::PageWithMarkdown
+                }
                 _ => links::Answer::Page,
             };
         }
@@ -118,6 +136,30 @@ pub fn prepare(
         body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
     }
     (Touched::Page, changes)
+}
+
+/// What a page that is not there is for metrics and the access log.
+const NOT_FOUND: &str = "not_found";
+
+/// What a program that prefers JSON is told in place of a page that says that there is none. A browser's script gets what
+/// the site has.
+fn not_found_in_json(
+    snapshot: &Snapshot,
+    request: &RequestHeader,
+    status: StatusCode,
+    sent: &impl Fields,
+) -> Option<Bytes> {
+    let is_empty = sent.text(&header::CONTENT_LENGTH) == Some("0");
+    if status != StatusCode::NOT_FOUND || request.method == Method::POST || is_empty {
+        return None;
+    }
+    let accept = accept::of(&request.headers)?;
+    if !not_found::prefers_json(&accept) || request.headers.contains_key(SEC_FETCH_MODE) {
+        return None;
+    }
+    let target = std::str::from_utf8(request.raw_path()).ok()?;
+    let origin = snapshot.settings.site.origin.as_deref().unwrap_or_default();
+    snapshot.not_found.json(target, origin.trim_end_matches('/'))
 }
 
 /// The coding of a page to rewrite, or why it passes unchanged.

@@ -133,7 +133,7 @@ fn assert_is(frame: &Same, bytes: &[u8]) {
 /// Whatever a reply carries, it is one head and one body.
 fn assert_written_once(frame: &Same) {
     let headers = frame.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let reply = super::Reply { status: StatusCode::OK, headers, body: frame.body.clone() };
+    let reply = super::Reply { headers, body: frame.body.clone(), ..super::Reply::empty(StatusCode::OK) };
     let mut out = BytesMut::new();
     write(&reply, &mut out);
     let end = out.windows(4).position(|four| four == b"\r\n\r\n").expect("a head") + 4;

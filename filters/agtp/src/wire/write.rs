@@ -9,7 +9,7 @@ use frontdesk_base::reply::Reply;
 /// Appends a reply. Headers keep their order, and the body's type and length come last. A header value cannot contain
 /// a line break, because its type forbids it.
 pub fn write(reply: &Reply, out: &mut BytesMut) {
-    let Reply { status, headers, body } = reply;
+    let Reply { status, headers, body, .. } = reply;
     let bodiless = *status == StatusCode::NO_CONTENT;
     let body: &[u8] = if bodiless { &[] } else { body };
     let lines: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();

@@ -88,15 +88,18 @@ fn integrations(declaration: &Declaration, occupied: &Occupied, listed: &[Listed
     integrations
 }
 
-/// The permitted uses of the content (AHP §7).
+/// The permitted uses of the content (AHP §7). Of training nothing is said unless the operator says it.
 pub(super) fn signals(declaration: &Declaration) -> Value {
     let signals = &declaration.settings.signals;
-    json!({
-        "ai_train": signals.ai_train,
+    let mut told = json!({
         "ai_input": signals.ai_input,
         "search": signals.search,
         "attribution_required": signals.attribution_required,
-    })
+    });
+    if let Some(ai_train) = signals.ai_train {
+        told["ai_train"] = ai_train.into();
+    }
+    told
 }
 
 /// Whether there are later answers, and how much later (AHP §9).

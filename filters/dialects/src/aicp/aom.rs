@@ -197,7 +197,7 @@ fn policies(capability: &Capability, settings: &Settings) -> Value {
         Some(Value::Object(plane)) => plane,
         _ => Map::new(),
     };
-    if !settings.signals.ai_train {
+    if settings.signals.ai_train != Some(true) {
         plane.entry("training_use").or_insert_with(|| "disallowed".into());
     }
     let nothing = json!({ "allowed": false });

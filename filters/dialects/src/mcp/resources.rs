@@ -163,6 +163,7 @@ mod tests {
                 noindex: false,
                 nofollow: false,
                 alternate_markdown: None,
+                modified: None,
             })
         };
         let facts = frontdesk_ask::SiteFacts::default();

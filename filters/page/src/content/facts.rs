@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use dom_query::NodeRef;
+use frontdesk_base::date;
 use url::Url;
 
 use super::{
@@ -24,6 +25,7 @@ pub(super) struct Facts {
     pub title: Option<String>,
     pub description: Option<String>,
     pub language: Option<String>,
+    pub modified: Option<String>,
     pub links: Vec<String>,
     /// Where links lead that act by their markup.
     pub acting: Vec<String>,
@@ -114,13 +116,19 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
 
 impl Facts {
     fn meta(&mut self, node: &NodeRef<'_>) {
-        let named = attribute(node, "name").or_else(|| attribute(node, "property")).unwrap_or_default();
+        let named = ["name", "property", "http-equiv"].into_iter().find_map(|key| attribute(node, key));
+        let named = named.unwrap_or_default();
         let content = attribute(node, "content").unwrap_or_default();
         self.published.note_meta(&named, &content);
         match named.to_ascii_lowercase().as_str() {
             "description" if self.description.is_none() => self.description = words(&content),
             "og:description" if self.description_of_cards.is_none() => self.description_of_cards = words(&content),
             "og:title" if self.title_of_cards.is_none() => self.title_of_cards = words(&content),
+            "article:modified_time" | "og:updated_time" | "dcterms.modified" | "last-modified"
+                if self.modified.is_none() =>
+            {
+                self.modified = date::w3c(&content);
+            }
             "robots" | "frontdesk" => {
                 for word in content.split([',', ' ', ';']).map(|word| word.trim().to_ascii_lowercase()) {
                     self.noindex |= matches!(word.as_str(), "noindex" | "none");

@@ -31,6 +31,8 @@ pub struct Page {
     pub description: Option<String>,
     /// A language tag (BCP 47).
     pub language: Option<String>,
+    /// When it changed, by its own word (W3C date and time).
+    pub modified: Option<String>,
     /// The main content: without navigation, links absolute.
     pub markdown: String,
     /// Path and query of the links of the whole page that stay on the site, each once; not those that ask not to be
@@ -97,6 +99,7 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
         path,
         description: facts.description,
         language: facts.language,
+        modified: facts.modified,
         markdown,
         links: facts.links,
         canonical: facts.canonical,

@@ -15,5 +15,6 @@ pub fn page(path: &str, title: &str, markdown: &str) -> Page {
         noindex: false,
         nofollow: false,
         alternate_markdown: None,
+        modified: None,
     }
 }

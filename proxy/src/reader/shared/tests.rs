@@ -75,6 +75,7 @@ fn shelf(words: &str, count: usize) -> Books {
             noindex: false,
             nofollow: false,
             alternate_markdown: None,
+            modified: None,
         };
         let (target, page) = (page.path.as_str().into(), Arc::new(page));
         let kept = Kept {

@@ -11,7 +11,7 @@ fn name(name: &str) -> HeaderName {
 
 fn reply(status: u16, headers: &[(&str, &str)], body: &str) -> Reply {
     let headers = headers.iter().map(|(n, v)| (name(n), HeaderValue::from_str(v).unwrap())).collect();
-    Reply { status: StatusCode::from_u16(status).unwrap(), headers, body: body.to_owned().into() }
+    Reply { headers, body: body.to_owned().into(), ..Reply::empty(StatusCode::from_u16(status).unwrap()) }
 }
 
 /// The worked example, without its record.

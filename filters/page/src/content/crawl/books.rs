@@ -7,6 +7,8 @@ use std::{
 
 use ring::digest;
 
+use frontdesk_base::date;
+
 use super::acts;
 use crate::content::Page;
 
@@ -68,6 +70,8 @@ pub struct Books {
     bytes: usize,
     /// Changes with every page that comes, changes or goes.
     version: u64,
+    /// The site's own sitemap. This process alone knows.
+    site_map: Option<Arc<str>>,
     /// What led back to the page that links to it, with `#` for identifiers. This process alone knows.
     came_back: HashSet<Arc<str>>,
     /// Addresses that were taken for files because a file links to them, and were or were not. This process alone knows.
@@ -75,7 +79,32 @@ pub struct Books {
     guessed_wrong: usize,
 }
 
+/// A page with when it changed, as the site says it (W3C date and time).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dated {
+    pub page: Arc<Page>,
+    pub modified: Option<String>,
+}
+
 impl Books {
+    /// Takes note of the site's own sitemap.
+    pub(super) fn note_site_map(&mut self, target: &Arc<str>) {
+        if self.site_map.is_none() {
+            self.site_map = Some(target.clone());
+            self.version += 1;
+        }
+    }
+
+    /// The site has no sitemap any more.
+    pub(super) fn forget_site_map(&mut self) {
+        self.version += u64::from(self.site_map.take().is_some());
+    }
+
+    /// The path of the site's own sitemap, where one was read.
+    pub fn site_map(&self) -> Option<&str> {
+        self.site_map.as_deref()
+    }
+
     /// Takes note that an address led back to the page that links to it.
     pub(super) fn note_came_back(&mut self, target: &str) {
         if self.came_back.len() < MOST_CAME_BACK {
@@ -164,6 +193,16 @@ impl Books {
         self.kept.values().map(|(kept, _)| kept.page.clone()).collect()
     }
 
+    /// All pages, by path, with when they changed: by the site's sitemap, else by the page itself, else by its file.
+    pub fn dated(&self) -> Vec<Dated> {
+        let modified = |kept: &Kept| {
+            let said = [&kept.listed_modified, &kept.page.modified, &kept.last_modified];
+            said.into_iter().flatten().find_map(|text| date::w3c(text))
+        };
+        let dated = |(_, kept): (_, &Kept)| Dated { page: kept.page.clone(), modified: modified(kept) };
+        self.iter().map(dated).collect()
+    }
+
     /// Whether the site tells of most pages when they changed: then asking again costs it little.
     pub fn tell_changes(&self) -> bool {
         let tells = |kept: &Kept| kept.etag.is_some() || kept.last_modified.is_some() || kept.listed_modified.is_some();
@@ -195,7 +234,8 @@ impl Kept {
     /// What it takes, in bytes.
     pub(super) fn size(&self) -> usize {
         let page = &self.page;
-        let words = [&page.description, &page.language, &self.etag, &self.last_modified, &self.listed_modified];
+        let words =
+            [&page.description, &page.language, &page.modified, &self.etag, &self.last_modified, &self.listed_modified];
         let words: usize = words.into_iter().flatten().map(String::len).sum();
         OVERHEAD
             + page.path.len()
@@ -252,6 +292,29 @@ mod tests {
         assert_eq!(books.len(), 1, "what became the same as another is gone");
         books.remove("/a");
         assert_eq!((books.len(), books.bytes, books.said.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_page_changed_when_the_site_says_so() {
+        let mut books = Books::default();
+        let own = |modified: &str| Arc::new(Page { modified: Some(modified.into()), ..page("/", "T", modified) });
+        let http = Some("Sun, 06 Nov 1994 08:49:37 GMT".to_owned());
+        let all =
+            Kept { page: own("2025"), listed_modified: Some("2026".into()), last_modified: http.clone(), ..kept("a") };
+        for (n, kept) in [
+            Kept { listed_modified: Some("today".into()), ..all.clone() },
+            Kept { page: own("2024"), listed_modified: None, ..all.clone() },
+            Kept { last_modified: http, ..kept("c") },
+            kept("d"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            books.put(&format!("/{n}").into(), kept, 10);
+        }
+        books.put(&"/4".into(), Kept { page: own("2023"), ..all }, 10);
+        let said: Vec<_> = books.dated().into_iter().map(|dated| dated.modified.unwrap_or_default()).collect();
+        assert_eq!(said, ["2025", "2024", "1994-11-06T08:49:37Z", "", "2026"]);
     }
 
     #[test]

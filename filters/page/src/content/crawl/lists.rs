@@ -10,6 +10,11 @@ impl Crawl {
     /// Takes note of what a sitemap lists.
     pub(super) fn sitemap(&mut self, ask: &Ask, sitemap: Sitemap) {
         let Some(at) = self.rules.url(&ask.target) else { return };
+        // What an index names is a part of it.
+        if sitemap.is_map && ask.depth <= 1 {
+            self.books.note_site_map(&ask.target);
+            self.has_site_map = true;
+        }
         if ask.depth < DEEPEST_LIST {
             for nested in &sitemap.nested {
                 let target = self.rules.listed(nested, &at);

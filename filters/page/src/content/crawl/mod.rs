@@ -44,7 +44,7 @@ pub use answer::{Fetched, Outcome};
 pub use ask::Ask;
 use ask::{Why, robots_of};
 pub use authority::Name;
-pub use books::{Books, Kept, Put};
+pub use books::{Books, Dated, Kept, Put};
 use frontier::{Frontier, Lane, Waiting};
 pub use left_out::{LeftOut, NotFollowed, Why as WhyLeftOut};
 pub use logged::without_values;
@@ -106,6 +106,8 @@ pub struct Crawl {
     left_out: left_out::Notes,
     asked: usize,
     lists: usize,
+    /// The site's own sitemap was read in this round.
+    has_site_map: bool,
     failures: usize,
     /// The last page that was there, and whether it is asked for again: is it the pages that fail, or the site?
     well: Option<Ask>,
@@ -137,6 +139,7 @@ impl Crawl {
             left_out: left_out::Notes::default(),
             asked: 0,
             lists: 0,
+            has_site_map: false,
             failures: 0,
             well: None,
             trying: false,
@@ -282,6 +285,9 @@ impl Crawl {
             }
             None => {
                 self.books.keep_only(&self.met);
+                if !self.has_site_map {
+                    self.books.forget_site_map();
+                }
                 (self.books, Ending::Complete)
             }
         }

@@ -204,5 +204,6 @@ fn from_markdown(text: &str, ask: &Ask) -> Page {
         noindex: false,
         nofollow: false,
         alternate_markdown: None,
+        modified: None,
     }
 }

@@ -64,7 +64,7 @@ fn line(target: &str, kept: &Kept) -> Value {
     json!({
         "path": target, "title": page.title, "description": page.description, "language": page.language,
         "markdown": page.markdown, "links": links, "lists": lists, "etag": etag, "modified": last_modified,
-        "listed": listed_modified, "guessed": guessed, "checked": checked,
+        "listed": listed_modified, "updated": page.modified, "guessed": guessed, "checked": checked,
     })
 }
 
@@ -94,6 +94,7 @@ fn read(line: &Value) -> Option<(Arc<str>, Kept)> {
             noindex: false,
             nofollow: false,
             alternate_markdown: None,
+            modified: text("updated"),
         }),
     };
     Some((path.into(), kept))

@@ -24,6 +24,8 @@ pub struct Sitemap {
     pub pages: Vec<Listed>,
     /// Sitemaps that an index names.
     pub nested: Vec<String>,
+    /// It is a sitemap in XML, and no feed or text.
+    pub is_map: bool,
 }
 
 /// One page of it, as written.
@@ -54,7 +56,7 @@ impl Sitemap {
         let begin = text.trim_start();
         match begin.starts_with('<') {
             true => xml(begin).or_else(|| {
-                feed::read(begin).map(|locations| Self { pages: Listed::all(locations), nested: Vec::new() })
+                feed::read(begin).map(|locations| Self { pages: Listed::all(locations), ..Self::default() })
             }),
             false => plain(begin),
         }
@@ -72,7 +74,7 @@ fn plain(text: &str) -> Option<Sitemap> {
             pages.push(Listed { location: line.to_owned(), modified: None });
         }
     }
-    (!pages.is_empty()).then_some(Sitemap { pages, nested: Vec::new() })
+    (!pages.is_empty()).then_some(Sitemap { pages, ..Sitemap::default() })
 }
 
 /// The element whose text is being read.
@@ -89,7 +91,7 @@ fn xml(text: &str) -> Option<Sitemap> {
     reader.config_mut().check_end_names = false;
     reader.config_mut().allow_unmatched_ends = true;
     reader.config_mut().allow_dangling_amp = true;
-    let (mut found, mut entry) = (Sitemap::default(), Listed::default());
+    let (mut found, mut entry) = (Sitemap { is_map: true, ..Sitemap::default() }, Listed::default());
     let (mut root, mut depth, mut field) = (None::<bool>, 0usize, Field::None);
     loop {
         let Ok(event) = reader.read_event() else { return root.map(|_| found) };
