@@ -137,7 +137,7 @@ async fn token_server_that_fails_opens_nothing() {
 #[tokio::test]
 async fn token_server_exchanges_the_token_for_the_sites_own() {
     let staged = stage(true, |setup| setup).await;
-    let Stage { mode, server, origin, desk } = &staged;
+    let Stage { server, origin, desk, .. } = &staged;
     for who in ["ada", "bob", "ada", "bob", "ada", "bob"] {
         let data = assert_answer(&desk.call(orders(&format!("{who}-1"))).await, 200, who)["data"].clone();
         assert_eq!(data, json!({ "for": format!("token site-{who}") }));

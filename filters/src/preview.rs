@@ -19,11 +19,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use url::Url;
 
 use crate::{
-    Decision, Got, Learned, Question, Request, Site, Snapshot, Work,
-    content::{self, llms::Contents},
-    decide,
+    Decision, Got, Learned, Question, Request, Site, Snapshot, Work, content, decide,
     desk::Answer,
-    dialect::{Occupied, Seen},
+    dialect::{self, Occupied, Seen},
+    discovery::{Contents, links},
     make, media,
     page::{Coding, Rewriter, markdown::Written},
     reply::Reply,
@@ -48,7 +47,7 @@ impl Preview {
     /// The paths that tell whether the site has documents of its own.
     pub fn probes() -> Vec<String> {
         let settings = settings("http://127.0.0.1:9");
-        let probes = settings.map(|declaration| Occupied::probes(&declaration.settings.paths)).unwrap_or_default();
+        let probes = settings.map(|declaration| dialect::probes(&declaration.settings)).unwrap_or_default();
         probes.into_iter().map(|probe| probe.path).collect()
     }
 
@@ -80,6 +79,7 @@ impl Preview {
             tls: self.tls,
             now: 0,
             harness: None,
+            token_server: None,
         };
         let wants_markdown = is_markdown_first(accept);
         // The parser of pages processes untrusted input, deep within a library.
@@ -96,7 +96,9 @@ impl Preview {
             })
         }));
         match decided.ok().flatten() {
-            Some(Decision::Answer(reply) | Decision::Refuse(reply, _)) => self.linked(answer_of(reply)),
+            Some(Decision::Answer(reply) | Decision::Refuse(reply, _)) => {
+                self.linked(answer_of(reply), links::Answer::Other, target)
+            }
             // A call: what it answers depends on its body.
             Some(Decision::Serve(_)) => missing(StatusCode::METHOD_NOT_ALLOWED),
             Some(Decision::Pass | Decision::Make(_)) | None => {
@@ -110,24 +112,26 @@ impl Preview {
     fn passed(&self, target: &str, mut answer: Answer) -> Answer {
         let html = answer.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let html = html.is_some_and(|kind| media::essence(kind).eq_ignore_ascii_case("text/html"));
+        let has_markdown = answer.status == StatusCode::OK && !self.snapshot.excludes(target);
         if let (true, Some((insertion, _))) = (html && !answer.body.is_empty(), &self.snapshot.insertion) {
-            let of_page = if answer.status == StatusCode::OK && !self.snapshot.excludes(target) {
-                insertion.link_of(target)
-            } else {
-                Bytes::new()
-            };
+            let of_page = if has_markdown { insertion.link_of(target) } else { Bytes::new() };
             let mut rewriter = Rewriter::new(Coding::Identity, insertion.clone()).of_page(of_page);
             let fed = rewriter.feed(answer.body.clone());
             if let (Ok(parts), Ok(end)) = (fed, rewriter.finish()) {
                 answer.body = parts.and(end).joined();
             }
         }
-        self.linked(answer)
+        let kind = match (html, has_markdown) {
+            (false, _) => links::Answer::Other,
+            (true, false) => links::Answer::Page,
+            (true, true) => links::Answer::PageWithMarkdown,
+        };
+        self.linked(answer, kind, target)
     }
 
-    fn linked(&self, mut answer: Answer) -> Answer {
-        if let Some(link) = &self.snapshot.link {
-            answer.headers.append(header::LINK, link.clone());
+    fn linked(&self, mut answer: Answer, kind: links::Answer, target: &str) -> Answer {
+        if let Some(link) = self.snapshot.links.of(kind, target) {
+            answer.headers.append(header::LINK, link.value());
         }
         answer
     }
@@ -147,7 +151,7 @@ fn occupied(settings: &Settings, nowhere: &str, site: &dyn KnownSite) -> Occupie
     };
     let nowhere = seen(site.answer(nowhere, false));
     let mut occupied = Occupied::default();
-    for probe in Occupied::probes(&settings.paths) {
+    for probe in dialect::probes(settings) {
         if (probe.is_own)(&seen(site.answer(&probe.path, false)), &nowhere) {
             occupied.insert(probe.path);
         }
@@ -161,7 +165,7 @@ fn contents(base: &Url, page: &str, site: &dyn KnownSite) -> Option<Arc<Contents
     let kind = answer.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     let at = base.join(page).ok()?;
     let read = panic::catch_unwind(|| content::read(&content::text(&answer.body, kind)?, &at)).ok()??;
-    Some(Arc::new(Contents::of(&[Arc::new(read)])))
+    Some(Arc::new(Contents::new(vec![content::crawl::Dated { page: Arc::new(read), modified: None }], None)))
 }
 
 fn answer_of(reply: Reply) -> Answer {

@@ -14,10 +14,7 @@ use crate::handoff;
 use crate::{
     content::{crawl::Paths, llms},
     desk::{Compiled, ticket::Ticket},
-    dialect::{
-        Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog, cache_control,
-        mcp,
-    },
+    dialect::{Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog, cache_control, mcp},
     discovery::{
         Contents, auth_md,
         links::{self, Links},
