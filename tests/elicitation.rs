@@ -63,7 +63,7 @@ fn answer(state: &str, answer: Value) -> Value {
 }
 
 fn yes() -> Value {
-    json!({ "action": "accept", "content": { "confirm": true } })
+    json!({ "action": "accept", "content": { "ok": true } })
 }
 
 fn orders(origin: &Origin) -> usize {
@@ -80,8 +80,8 @@ async fn elicitation_a_yes_is_carried_out_once() {
     let message = request["params"]["message"].as_str().expect("a message");
     assert!(message.contains("Emma") && message.contains("Your card is charged."), "{message}");
     let schema = &request["params"]["requestedSchema"];
-    assert_eq!(schema["properties"]["confirm"]["type"], "boolean", "{schema}");
-    assert_eq!(schema["required"], json!(["confirm"]));
+    assert_eq!(schema["properties"]["ok"]["type"], "boolean", "{schema}");
+    assert_eq!(schema["required"], json!(["ok"]));
     // Nothing in it confirms anything over another dialect.
     let heard: Vec<String> = response.text().split('"').map(str::to_owned).collect();
     for text in heard.iter().filter(|text| text.len() > 20) {
@@ -105,7 +105,7 @@ async fn elicitation_a_no_does_nothing() {
     for no in [
         json!({ "action": "decline" }),
         json!({ "action": "cancel" }),
-        json!({ "action": "accept", "content": { "confirm": false } }),
+        json!({ "action": "accept", "content": { "ok": false } }),
     ] {
         let (_, state) = asked(&desk).await;
         let result = desk.ask(Via::H1, call(json!({}), emma(), answer(&state, no.clone()))).await;
@@ -114,7 +114,7 @@ async fn elicitation_a_no_does_nothing() {
     }
     // No answer to what was asked: the person is asked again.
     for none in [
-        json!({ "action": "accept", "content": { "confirm": "yes" } }),
+        json!({ "action": "accept", "content": { "ok": "yes" } }),
         json!({ "action": "accept", "content": {} }),
         json!({ "action": "accept" }),
         json!("accept"),

@@ -29,6 +29,7 @@ class Site(http.server.BaseHTTPRequestHandler):
     ANSWERS = {
         "/": (200, "text/html", "<title>Suite</title><h1>Suite</h1><p>A site with something to read.</p>"),
         "/api/text": (200, "application/json", json.dumps({"message": TEXT})),
+        "/api/state": (200, "application/json", json.dumps({"message": "state-ok"})),
         "/api/error": (500, "application/json", json.dumps({"message": "This tool intentionally returns an error."})),
     }
 
@@ -73,6 +74,20 @@ def port() -> int:
         return server.server_address[1]
 
 
+def confirmed(name: str, path: str) -> str:
+    """A tool that a person confirms, so that it answers `input_required` first."""
+    return tool(name, path).replace(
+        'type = "query"', 'type = "query"\nrequires_user_confirmation = true'
+    ) + '[capabilities.confirmation]\nsummary = "Please confirm"\n'
+
+
+# Arguments that a header repeats.
+HEADERS = (
+    '{ type = "object", properties = { region = { type = "string", "x-mcp-header" = "Region" }, '
+    'priority = { type = "integer", "x-mcp-header" = "Priority" } } }'
+)
+
+
 def configuration(upstream: int, listen: int, admin: int) -> str:
     return (
         f'[upstream]\nurl = "http://127.0.0.1:{upstream}"\n'
@@ -82,6 +97,9 @@ def configuration(upstream: int, listen: int, admin: int) -> str:
         + tool("test_simple_text", "/api/text")
         + tool("test_error_handling", "/api/error")
         + tool("json_schema_2020_12_tool", "/api/text", JSON_SCHEMA)
+        + tool("test_custom_headers", "/api/text", HEADERS)
+        + confirmed("test_input_required_result_request_state", "/api/state")
+        + confirmed("test_input_required_result_tampered_state", "/api/state")
     )
 
 

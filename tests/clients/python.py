@@ -40,8 +40,8 @@ async def confirm() -> None:
     """The client asks its person; the model's side never sees what confirms."""
     answers = [
         types.ElicitResult(action="decline"),
-        types.ElicitResult(action="accept", content={"confirm": False}),
-        types.ElicitResult(action="accept", content={"confirm": True}),
+        types.ElicitResult(action="accept", content={"ok": False}),
+        types.ElicitResult(action="accept", content={"ok": True}),
     ]
     asked: list[str] = []
 

@@ -9,7 +9,7 @@ async fn mcp_d1_speaks_to_plain_posts_of_2024() {
     let plain = |body: Value| Ask::post("/mcp", body.to_string());
     let hello = result(&desk.rpc(plain(message("initialize", json!({ "protocolVersion": "2024-11-05" })))).await);
     assert_eq!(hello["protocolVersion"], "2024-11-05");
-    assert_eq!(hello["capabilities"], json!({ "tools": {}, "resources": {} }));
+    assert_eq!(hello["capabilities"], json!({ "tools": {}, "resources": {}, "completions": {} }));
     let who =
         json!({ "name": "Example Travel", "version": "0.1", "ahp": "0.1", "manifest": "/.well-known/agent.json" });
     assert_eq!(hello["serverInfo"], who, "§D.6");

@@ -34,7 +34,7 @@ const LOOK_AT_PAGE: Duration = Duration::from_millis(500);
 const CONFIRMATION: &str = "confirmation";
 const CLARIFICATION: &str = "clarification";
 /// The only field of each form.
-const CONFIRM: &str = "confirm";
+const CONFIRM: &str = "ok";
 const ANSWER: &str = "answer";
 /// What the encryption key is made for.
 const PURPOSE: &[u8] = b"MCP requestState";

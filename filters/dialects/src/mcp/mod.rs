@@ -5,11 +5,13 @@
 //! answer takes long enough to be streamed.
 
 mod call;
+mod completion;
 mod elicitation;
 mod envelope;
 mod era;
 mod gate;
 mod message;
+mod parameter_headers;
 mod resources;
 mod server;
 mod tools;

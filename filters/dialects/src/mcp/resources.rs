@@ -6,6 +6,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
+    completion::VARIABLE,
     envelope::{INTERNAL, INVALID_PARAMS, NO_RESOURCE, Problem},
     era::Era,
     tools::no_page,
@@ -134,6 +135,20 @@ fn listed(resource: &Resource<'_>, base: &str) -> Value {
         "mimeType": resource.media_type,
         "size": resource.text.len(),
     })
+}
+
+/// The template of the pages' addresses.
+pub(super) fn template(desk: &Desk<'_>) -> String {
+    format!("{}/{{+{VARIABLE}}}", base(desk))
+}
+
+/// The members of the list of templates.
+pub(super) fn templates(desk: &Desk<'_>) -> String {
+    let template = json!([{
+        "uriTemplate": template(desk), "name": "page", "title": "A page of this site",
+        "description": "The text of a page, by its path.", "mimeType": PAGES,
+    }]);
+    format!("\"resourceTemplates\":{template}")
 }
 
 /// The base of resource URIs. Without a declared origin the client's Host is not trusted for it.

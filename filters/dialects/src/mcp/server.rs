@@ -12,12 +12,13 @@ use super::{
         ahp::{self, Converse, Conversed},
         arguments::Function,
     },
-    HANDSHAKES, STATELESS, call,
+    HANDSHAKES, STATELESS, call, completion,
     elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{self, Era, META_SERVER},
     gate,
     message::{self, Message, Request},
+    parameter_headers::ParameterHeaders,
     resources,
     tools::Tools,
 };
@@ -40,6 +41,7 @@ const DIALECT: &str = super::DIALECT.name;
 #[derive(Debug)]
 pub(super) struct Server {
     tools: Tools,
+    parameter_headers: ParameterHeaders,
     converse: Arc<Converse>,
     /// The server's name and version (AHP §D.6).
     who: Value,
@@ -59,13 +61,21 @@ impl Server {
             "manifest": occupied.or_moved(ahp::MANIFEST, ahp::MOVED),
         });
         let ttl_ms = u64::try_from(settings.content.refresh.as_millis()).unwrap_or(u64::MAX);
-        Self { tools, converse: converse.clone(), who, instructions: settings.site.description.clone(), ttl_ms }
+        let parameter_headers = ParameterHeaders::new(settings);
+        Self {
+            tools,
+            parameter_headers,
+            converse: converse.clone(),
+            who,
+            instructions: settings.site.description.clone(),
+            ttl_ms,
+        }
     }
 
     /// The server's description for `initialize` and discovery.
     fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
-        about.insert("capabilities".into(), json!({ "tools": {}, "resources": {} }));
+        about.insert("capabilities".into(), json!({ "tools": {}, "resources": {}, "completions": {} }));
         if let Some(instructions) = &self.instructions {
             about.insert("instructions".into(), instructions.as_str().into());
         }
@@ -101,7 +111,12 @@ impl Server {
             ("server/discover", Era::Stateless) => (self.discover(), true),
             ("tools/list", _) => (self.tools.page(cursor)?.to_owned(), true),
             ("resources/list", _) => (resources::list(desk, cursor).await?, true),
-            ("resources/templates/list", _) => ("\"resourceTemplates\":[]".to_owned(), true),
+            ("resources/templates/list", _) => (resources::templates(desk), true),
+            // Not announced, but some clients ask all the same.
+            ("prompts/list", _) => ("\"prompts\":[]".to_owned(), true),
+            ("completion/complete", _) => {
+                (completion::complete(desk, &resources::template(desk), &request.params)?, false)
+            }
             ("resources/read", _) => (resources::read(desk, request.params.get("uri"), era).await?, true),
             _ => return Err(Problem::new(NO_METHOD, "This method is not known here.".into())),
         };
@@ -165,6 +180,10 @@ impl Server {
         let function = self.tools.find(name);
         let function =
             function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
+        let arguments = call::arguments(request)?;
+        if era == Era::Stateless {
+            self.parameter_headers.check(function.index, incoming.headers, &arguments)?;
+        }
         let most = &desk.compiled.settings.sessions.max_body;
         if !function.is_structured() && incoming.body.len() > *most {
             let what =
@@ -172,7 +191,7 @@ impl Server {
             let refusal = Refusal::from(Fault::TooLarge).saying(what);
             return Ok(self.turned_away(desk, incoming, request, era, &refusal));
         }
-        let mut question = match call::question(function, call::arguments(request)?, beside) {
+        let mut question = match call::question(function, arguments, beside) {
             Ok(question) => question,
             Err(wrong) => {
                 let conversed = Conversed::wrong(wrong);
