@@ -28,6 +28,7 @@ mod capability_calls;
 mod capability_errors;
 mod capability_mapping;
 mod capability_planes;
+mod cards;
 mod catalogs;
 mod check;
 mod client_shares;

@@ -17,7 +17,7 @@ use crate::{
     content::llms,
     desk,
     dialect::{ahp, aicp, api_catalog},
-    discovery::{auth_md, llms_full, protected_resource, sitemap},
+    discovery::{ai_catalog, auth_md, llms_full, protected_resource, sitemap, skills, webmcp},
 };
 #[cfg(feature = "harness-gateway")]
 use frontdesk_harness_gateway as gateway;
@@ -48,12 +48,15 @@ pub const EXTENSIONS: Extensions = &[
 static DISCOVERY: Extension = Extension {
     keys: &[],
     documents: &[
+        ai_catalog::PATH,
         api_catalog::PATH,
         auth_md::PATH,
         llms::PATH,
         llms_full::PATH,
         protected_resource::PATH,
         sitemap::PATH,
+        skills::PATH,
+        webmcp::PATH,
     ],
     check: unchecked,
 };

@@ -114,7 +114,12 @@ impl Preview {
         let html = html.is_some_and(|kind| media::essence(kind).eq_ignore_ascii_case("text/html"));
         let has_markdown = answer.status == StatusCode::OK && !self.snapshot.excludes(target);
         if let (true, Some((insertion, _))) = (html && !answer.body.is_empty(), &self.snapshot.insertion) {
-            let of_page = if has_markdown { insertion.link_of(target) } else { Bytes::new() };
+            let policies = answer.headers.get_all(header::CONTENT_SECURITY_POLICY);
+            let of_page = if answer.status == StatusCode::OK {
+                insertion.of_page(has_markdown.then_some(target), policies.iter().map(HeaderValue::as_bytes))
+            } else {
+                Bytes::new()
+            };
             let mut rewriter = Rewriter::new(Coding::Identity, insertion.clone()).of_page(of_page);
             let fed = rewriter.feed(answer.body.clone());
             if let (Ok(parts), Ok(end)) = (fed, rewriter.finish()) {

@@ -14,15 +14,17 @@ use crate::handoff;
 use crate::{
     content::{crawl::Paths, llms},
     desk::{Compiled, ticket::Ticket},
-    dialect::{Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog, cache_control, mcp},
+    dialect::{
+        Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog, cache_control, mcp, openapi,
+    },
     discovery::{
-        Contents, auth_md,
+        Contents, ai_catalog, auth_md,
         links::{self, Links},
         llms_full,
         not_found::NotFound,
         protected_resource,
         robots::Robots,
-        sitemap,
+        sitemap, skills, webmcp,
     },
     endpoint::Endpoint,
     firewall,
@@ -149,6 +151,9 @@ impl Snapshot {
         confirmed.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         #[cfg(feature = "handoff")]
         declaration.settings.handoff.iter().flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
+        let script = webmcp::document(&declaration.settings, occupied, openapi::path(declaration, occupied));
+        let has_script = script.is_some();
+        script.into_iter().for_each(|script| endpoints.add(Endpoint::document(script, problem::reply)));
         compiled.insertion = discovery.notice.then(|| {
             let insertion = Insertion::standard(
                 path("ahp-manifest"),
@@ -156,6 +161,7 @@ impl Snapshot {
                 declaration.settings.content.markdown,
             )
             .at(discovery.notice_position);
+            let insertion = if has_script { insertion.with_script(webmcp::element()) } else { insertion };
             let tag = insertion.tag(&declaration.settings.content.exclude);
             (Arc::new(insertion), tag)
         });
@@ -163,6 +169,14 @@ impl Snapshot {
             || occupied.contains(api_catalog::PATH)
         {
             entries.push(links::api_catalog());
+        }
+        publish_skills(declaration, occupied, &announcements, &mut entries, &mut compiled);
+        if let Some(catalog) = ai_catalog::document(
+            &declaration.settings,
+            occupied,
+            &[announced(&announcements, &compiled), entries.clone()].concat(),
+        ) {
+            compiled.endpoints.add(Endpoint::document(catalog, problem::reply));
         }
         let links = links(declaration, &announcements, &entries);
         let manifest_path =
@@ -236,6 +250,54 @@ impl Snapshot {
     pub fn instead_of_page(&self) -> &'static str {
         ahp::MEDIA_TYPE
     }
+}
+
+/// Adds the agent skills, which name the addresses of everything else.
+fn publish_skills(
+    declaration: &Declaration,
+    occupied: &Occupied,
+    announcements: &[Announcement],
+    entries: &mut Vec<Entry>,
+    compiled: &mut Compiled,
+) {
+    let settings = &declaration.settings;
+    let answered = settings.offered().next().is_some();
+    let there = |path: &str| entries.iter().any(|entry| entry.path == path);
+    let manifest = announcements.iter().find(|announced| announced.rel == "ahp-manifest");
+    let operations = &settings.paths.capabilities;
+    let ways = skills::Ways {
+        converse: answered.then(|| ahp::converse_path(declaration, occupied).to_owned()),
+        mcp: mcp::path(declaration, occupied).map(str::to_owned),
+        llms: there(llms::PATH).then(|| llms::PATH.to_owned()),
+        operations: occupied.leaves(operations).then(|| operations.path.clone()),
+        manifest: manifest.map(|announced| announced.path.clone()),
+        auth_md: there(AUTH_MD).then(|| AUTH_MD.to_owned()),
+    };
+    let documents = skills::documents(settings, occupied, &ways);
+    entries.extend((!documents.is_empty()).then(skills::entry));
+    documents.into_iter().for_each(|document| compiled.endpoints.add(Endpoint::document(document, problem::reply)));
+}
+
+/// How to get a credential.
+const AUTH_MD: &str = "/auth.md";
+
+/// The announced documents as entries of a list, with the media types in which they are served.
+fn announced(announcements: &[Announcement], compiled: &Compiled) -> Vec<Entry> {
+    let served = |path: &str| {
+        let document = compiled.endpoints.find(&Path::of(path), &Method::GET).and_then(Endpoint::published);
+        document.and_then(|document| document.variants.first()).map(|variant| variant.media_type)
+    };
+    let title = |rel| match rel {
+        "ahp-manifest" => ("ahp", "What can be asked and called here (AHP manifest)"),
+        "agent-interface" => ("aicp", "The contract of what can be called here (AICP)"),
+        other => (other, other),
+    };
+    let entries = announcements.iter().map(|announced| {
+        let (name, title) = title(announced.rel);
+        let media_type = served(&announced.path).unwrap_or(announced.media_type);
+        Entry { name, rel: None, path: announced.path.clone(), media_type, title }
+    });
+    entries.collect()
 }
 
 /// One header line with a link-value for each announcement, and on pages one for each entry (RFC 8288). One line, because

@@ -138,6 +138,9 @@ fn discovery(view: View) -> Discovery {
         robots: view.flag("robots", true),
         sitemap: view.flag("sitemap", true),
         auth_md: view.flag("auth_md", true),
+        server_card: view.flag("server_card", true),
+        skills: view.flag("skills", true),
+        webmcp: view.flag("webmcp", false),
         legacy_link_rel: view.flag("legacy_link_rel", false),
         notice: view.flag("notice", true),
         notice_position: match view.text("notice_position").as_deref() {

@@ -140,6 +140,10 @@ pub struct Discovery {
     pub auth_md: bool,
     /// Pages name more than the manifest and the contract in `Link`.
     pub links: bool,
+    /// The MCP server card, ai-catalog.json and mcp.json.
+    pub server_card: bool,
+    /// The agent skills.
+    pub skills: bool,
     pub legacy_link_rel: bool,
     pub notice: bool,
     /// Where in a page's body the notice stands.

@@ -1,6 +1,6 @@
 //! A published document, rendered in advance in every variant, so that serving it involves no serialisation.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -22,6 +22,16 @@ const ORIGIN: &str = "https://origin.invalid";
 /// have to name whole addresses.
 pub fn origin(settings: &Settings) -> &str {
     settings.site.origin.as_deref().map_or(ORIGIN, |origin| origin.trim_end_matches('/'))
+}
+
+/// Renders a body for an origin, where more than the origin's own text depends on it: names made of the host, digests.
+#[derive(Clone)]
+struct Render(Arc<dyn Fn(&str) -> String + Send + Sync>);
+
+impl fmt::Debug for Render {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Render")
+    }
 }
 
 /// On documents that sites have themselves as well.
@@ -67,6 +77,8 @@ pub struct Variant {
     etag: Option<HeaderValue>,
     /// The body has [`ORIGIN`] in it.
     names_origin: bool,
+    /// How to render the body for a client's origin; `None`: the origin's text is replaced.
+    render: Option<Render>,
 }
 
 impl Variant {
@@ -83,7 +95,26 @@ impl Variant {
         let reply = dress(Reply::new(StatusCode::OK, media_type, body));
         let not_modified = dress(Reply::empty(StatusCode::NOT_MODIFIED));
         let names_origin = memmem::find(&reply.body, ORIGIN.as_bytes()).is_some();
-        Self { media_type, reply, not_modified, etag: Some(etag), names_origin }
+        Self { media_type, reply, not_modified, etag: Some(etag), names_origin, render: None }
+    }
+
+    /// A body that is rendered for the declared origin, or for the one that a client uses.
+    pub fn of_origin(
+        settings: &Settings,
+        media_type: &'static str,
+        cache_control: &HeaderValue,
+        render: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let variant = Self::new(media_type, render(origin(settings)), cache_control);
+        let undeclared = settings.site.origin.is_none().then(|| Render(Arc::new(render)));
+        Self { names_origin: undeclared.is_some(), render: undeclared, ..variant }
+    }
+
+    /// Adds a header, to the 304 too.
+    pub fn with(mut self, name: HeaderName, value: &'static str) -> Self {
+        self.reply = self.reply.with(name.clone(), value);
+        self.not_modified = self.not_modified.with(name, value);
+        self
     }
 
     /// A long document that is made while it is sent. It has no entity tag.
@@ -123,7 +154,10 @@ impl Variant {
 
     /// The same for a client that uses this origin.
     fn at(&self, origin: &str) -> Self {
-        let body: Bytes = with_origin(&self.reply.body, origin).into();
+        let body: Bytes = match &self.render {
+            Some(Render(render)) => render(origin).into(),
+            None => with_origin(&self.reply.body, origin).into(),
+        };
         let mut there = Self { names_origin: false, ..self.clone() };
         if let Some(pieces) = &self.reply.pieces {
             there.reply.pieces = Some(Arc::new(AtOrigin { pieces: pieces.clone(), origin: origin.to_owned() }));
@@ -189,7 +223,8 @@ impl Document {
             Method::OPTIONS => Reply::empty(StatusCode::NO_CONTENT)
                 .with(header::ALLOW, ALLOW)
                 .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
-                .with(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOW),
+                .with(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOW)
+                .with(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, If-None-Match"),
             _ => return None,
         })
     }
@@ -205,6 +240,8 @@ pub const ALLOW: &str = "GET, HEAD, OPTIONS";
 
 #[cfg(test)]
 mod tests {
+    use frontdesk_config::testing::{Nowhere, declare_text};
+
     use super::*;
 
     fn document() -> Document {
@@ -261,6 +298,24 @@ mod tests {
         let again = told("http://a.test", &known);
         assert_eq!((again.status.as_u16(), tag(&again)), (304, tag(&one)));
         assert_eq!(told("http://b.test:8", &known).status, 200);
+    }
+
+    #[test]
+    fn a_body_that_follows_from_the_origin_is_rendered_for_it() {
+        let settings = |more: &str| {
+            let text = format!("[upstream]\nurl = 'http://127.0.0.1:9'\n{more}");
+            declare_text(std::path::Path::new("/x.toml"), &text, &Nowhere).unwrap().settings
+        };
+        let render = |origin: &str| format!("{origin} is {}", origin.len());
+        let cache = HeaderValue::from_static("max-age=1");
+        let variant = Variant::of_origin(&settings(""), "text/plain", &cache, render).with(header::VARY, "X");
+        let document = Document { path: "/x".into(), variants: vec![variant], negotiate: None, versions: Vec::new() };
+        let told = document.respond(&Method::GET, &HeaderMap::new(), &|| "http://a.test".to_owned()).unwrap();
+        assert_eq!(told.body, "http://a.test is 13");
+        assert!(told.headers.iter().any(|(name, _)| name == header::VARY));
+        let declared = settings("[site]\norigin = 'https://b.test/'\n");
+        let variant = Variant::of_origin(&declared, "text/plain", &cache, render);
+        assert_eq!(variant.body(), "https://b.test is 14");
     }
 
     #[test]

@@ -72,5 +72,9 @@ pub fn probes(paths: &Paths) -> Vec<Probe> {
     ];
     let documents = documents.map(|(path, is_own)| Probe::of_document(path, is_own));
     let endpoints = paths.all().into_iter().filter(|path| !path.chosen);
-    documents.into_iter().chain(endpoints.map(|path| Probe::of_endpoint(&path.path))).collect()
+    documents
+        .into_iter()
+        .chain(mcp::card_probes(paths))
+        .chain(endpoints.map(|path| Probe::of_endpoint(&path.path)))
+        .collect()
 }

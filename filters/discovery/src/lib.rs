@@ -3,9 +3,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ai_catalog;
 pub mod auth_md;
 mod contents;
 mod entry;
+mod host;
 pub mod links;
 pub mod llms;
 pub mod llms_full;
@@ -15,25 +17,32 @@ mod occupied;
 pub mod protected_resource;
 pub mod robots;
 pub mod sitemap;
+pub mod skills;
+pub mod webmcp;
 mod when;
 
 pub use contents::Contents;
 pub use entry::Entry;
+pub use host::{host_of, reversed_host};
 pub use occupied::{IsOwn, Occupied, Probe, Seen, is_json, is_not_page, is_there};
 
-use http::HeaderValue;
+use http::{HeaderValue, header};
 
 use frontdesk_config::{Declaration, Settings};
+use frontdesk_desk::Variant;
 
 /// Where the list of what can be called is (RFC 9727).
 pub const API_CATALOG: &str = "/.well-known/api-catalog";
 
 /// The documents of this crate that the site may have itself, and how to tell.
 pub fn probes(settings: &Settings) -> Vec<Probe> {
-    let documents: [(&str, IsOwn); 6] = [
+    let documents: [(&str, IsOwn); 9] = [
         (llms::PATH, is_not_page),
         (llms_full::PATH, is_not_page),
         (API_CATALOG, is_json),
+        (ai_catalog::PATH, is_json),
+        (skills::PATH, is_json),
+        (webmcp::PATH, is_not_page),
         (auth_md::PATH, is_not_page),
         (protected_resource::PATH, is_json),
         (sitemap::PATH, is_list_or_leads_on),
@@ -55,4 +64,18 @@ pub fn cache_control(declaration: &Declaration) -> HeaderValue {
     let (fresh, stale) = (discovery.manifest_max_age.as_secs(), discovery.stale_while_revalidate.as_secs());
     HeaderValue::try_from(format!("public, max-age={fresh}, stale-while-revalidate={stale}"))
         .unwrap_or_else(|_| HeaderValue::from_static("no-cache"))
+}
+
+/// `Cache-Control` of cards, catalogs and skills.
+pub fn card_cache_control() -> HeaderValue {
+    HeaderValue::from_static("public, max-age=3600")
+}
+
+/// A document of ours that pages of any origin may read, with its entity tag.
+pub fn cors(variant: Variant) -> Variant {
+    variant
+        .generated()
+        .with(header::ACCESS_CONTROL_ALLOW_METHODS, "GET")
+        .with(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, If-None-Match")
+        .with(header::ACCESS_CONTROL_EXPOSE_HEADERS, "ETag")
 }

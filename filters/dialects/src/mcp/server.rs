@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     super::{
         Publishing,
-        ahp::{self, Converse, Conversed},
+        ahp::{Converse, Conversed},
         arguments::Function,
     },
     HANDSHAKES, STATELESS, call, completion,
@@ -17,6 +17,7 @@ use super::{
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{self, Era, META_SERVER},
     gate,
+    identity::Identity,
     message::{self, Message, Request},
     parameter_headers::ParameterHeaders,
     resources,
@@ -43,41 +44,27 @@ pub(super) struct Server {
     tools: Tools,
     parameter_headers: ParameterHeaders,
     converse: Arc<Converse>,
-    /// The server's name and version (AHP §D.6).
-    who: Value,
-    instructions: Option<String>,
+    /// Its name, version and description.
+    identity: Identity,
     /// For how many milliseconds lists and texts may be cached.
     ttl_ms: u64,
 }
 
 impl Server {
-    pub(super) fn new(tools: Tools, publishing: &Publishing<'_>) -> Self {
-        let Publishing { declaration, occupied, converse } = *publishing;
+    pub(super) fn new(tools: Tools, publishing: &Publishing<'_>, identity: Identity) -> Self {
+        let Publishing { declaration, converse, .. } = *publishing;
         let settings = &declaration.settings;
-        let who = json!({
-            "name": settings.site.name.as_deref().unwrap_or("This site"),
-            "version": ahp::VERSION,
-            "ahp": ahp::VERSION,
-            "manifest": occupied.or_moved(ahp::MANIFEST, ahp::MOVED),
-        });
         let ttl_ms = u64::try_from(settings.content.refresh.as_millis()).unwrap_or(u64::MAX);
         let parameter_headers = ParameterHeaders::new(settings);
-        Self {
-            tools,
-            parameter_headers,
-            converse: converse.clone(),
-            who,
-            instructions: settings.site.description.clone(),
-            ttl_ms,
-        }
+        Self { tools, parameter_headers, converse: converse.clone(), identity, ttl_ms }
     }
 
     /// The server's description for `initialize` and discovery.
     fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
         about.insert("capabilities".into(), json!({ "tools": {}, "resources": {}, "completions": {} }));
-        if let Some(instructions) = &self.instructions {
-            about.insert("instructions".into(), instructions.as_str().into());
+        if let Some(instructions) = self.identity.instructions() {
+            about.insert("instructions".into(), instructions.into());
         }
         about
     }
@@ -91,14 +78,14 @@ impl Server {
         };
         let mut result = self.about();
         result.insert("protocolVersion".into(), version.into());
-        result.insert("serverInfo".into(), self.who.clone());
+        result.insert("serverInfo".into(), self.identity.server_info());
         envelope::members(result)
     }
 
     fn discover(&self) -> String {
         let mut result = self.about();
         result.insert("supportedVersions".into(), json!([STATELESS]));
-        result.insert("_meta".into(), json!({ META_SERVER: self.who }));
+        result.insert("_meta".into(), json!({ META_SERVER: self.identity.server_info() }));
         envelope::members(result)
     }
 

@@ -92,7 +92,7 @@ const SIGNS: [(&str, &str, &str, &str); 17] = [
     ("contract", "Contract", "published: what you declare", "stays"),
     ("manifest", offer::HANDSHAKE, "published: what you declare", "stays"),
     ("mcp", "MCP", "at /mcp: what you declare, as tools", "stays"),
-    ("mcp_card", offer::CARD, "left to the site", "stays"),
+    ("mcp_card", offer::CARD, "published: where MCP is", "stays"),
     ("openapi", offer::OPENAPI, "at /openapi.json: what you declare", "stays"),
     ("api_catalog", offer::CATALOG, "published: what can be called", "stays"),
     ("agtp", offer::AGTP, "published, once [agtp] is there", "stays"),
