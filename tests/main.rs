@@ -135,4 +135,5 @@ mod upstream_answers;
 mod upstreams;
 mod way_in;
 mod web_servers;
+mod webmcp;
 mod windows;

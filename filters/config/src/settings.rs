@@ -144,6 +144,8 @@ pub struct Discovery {
     pub server_card: bool,
     /// The agent skills.
     pub skills: bool,
+    /// A script on pages that offers the capabilities to an agent in the browser.
+    pub webmcp: bool,
     pub legacy_link_rel: bool,
     pub notice: bool,
     /// Where in a page's body the notice stands.

@@ -33,6 +33,8 @@ pub struct Insertion {
     pub links: Vec<Link>,
     /// A page is told where its Markdown is too, by an element of its own ([`super::Inserter::of_page`]).
     pub markdown: bool,
+    /// An element that loads a script, for pages whose policy allows it; empty where there is none.
+    pub script: Bytes,
 }
 
 /// What became of a page.

@@ -11,6 +11,7 @@
 mod coding;
 pub mod content;
 mod content_coding;
+pub mod csp;
 mod decode;
 mod encode;
 pub mod front_matter;

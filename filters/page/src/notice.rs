@@ -9,6 +9,7 @@ use frontdesk_base::text::escaped;
 use ring::digest;
 
 use super::{
+    csp,
     insertion::{Insertion, Link, Position},
     markdown_path,
 };
@@ -58,7 +59,23 @@ impl Insertion {
                 link("ahp-manifest", &manifest, "application/agent+json"),
             ],
             markdown,
+            script: Bytes::new(),
         }
+    }
+
+    /// The same with an element that loads a script, for pages whose policy allows it.
+    #[must_use]
+    pub fn with_script(self, element: String) -> Insertion {
+        Insertion { script: element.into(), ..self }
+    }
+
+    /// What the page at this path and query gets of its own. `policies`: its `Content-Security-Policy` lines.
+    pub fn of_page<'p>(&self, target: Option<&str>, policies: impl Iterator<Item = &'p [u8]>) -> Bytes {
+        let link = target.map(|target| self.link_of(target)).unwrap_or_default();
+        if self.script.is_empty() || !csp::allows_own_script(policies) {
+            return link;
+        }
+        [link, self.script.clone()].concat().into()
     }
 
     /// The same with the notice there.
@@ -89,6 +106,7 @@ impl Insertion {
         // what is excluded.
         // The number changes with how the link is written.
         hash.update(if self.markdown { b"markdown 2" } else { b"" });
+        hash.update(&self.script);
         for written in excluded.iter().filter(|_| self.markdown) {
             hash.update(&(written.len() as u64).to_be_bytes());
             hash.update(written.as_bytes());
@@ -179,6 +197,20 @@ mod tests {
                 assert_eq!(page.matches("text/markdown").count(), 1, "{head} at {at}: {page}");
             }
         }
+    }
+
+    #[test]
+    fn a_script_goes_into_pages_whose_policy_allows_it() {
+        let insertion = Insertion::standard("/a", "/b", true).with_script("<script></script>".into());
+        let of = |policies: &[&str]| {
+            let page = insertion.of_page(Some("/x"), policies.iter().map(|policy| policy.as_bytes()));
+            String::from_utf8(page.to_vec()).unwrap()
+        };
+        let link = "<link rel=\"alternate\" href=\"/x.md\" type=\"text/markdown\">";
+        assert_eq!(of(&["script-src 'self'"]), format!("{link}<script></script>"));
+        assert_eq!(of(&["script-src 'nonce-a'"]), link);
+        assert_eq!(of(&[]), link);
+        assert_ne!(insertion.tag(&[]), Insertion::standard("/a", "/b", true).tag(&[]));
     }
 
     #[test]

@@ -132,7 +132,10 @@ pub fn prepare(
     if *method != Method::HEAD
         && let Some(body) = body
     {
-        let of_page = of_page.map(|target| insertion.link_of(target)).unwrap_or_default();
+        let of_page = match is_page {
+            true => insertion.of_page(of_page, sent.all(&header::CONTENT_SECURITY_POLICY)),
+            false => Bytes::new(),
+        };
         body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
     }
     (Touched::Page, changes)

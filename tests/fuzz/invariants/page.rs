@@ -90,6 +90,7 @@ impl Ours {
             position: self.position,
             links: RELATIONS.map(|rel| Link { rel: rel.to_owned(), html: Bytes::from(link(rel)) }).to_vec(),
             markdown: true,
+            script: Bytes::new(),
         };
         Rewriter::new(coding, Arc::new(insertion)).of_page(Bytes::from_static(MARKDOWN.as_bytes()))
     }

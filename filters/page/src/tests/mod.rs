@@ -21,6 +21,7 @@ pub(super) fn marks(position: Position) -> Arc<Insertion> {
         position,
         links: vec![link("agent-interface", "{a}"), link("ahp-manifest", "{m}")],
         markdown: false,
+        script: Bytes::new(),
     })
 }
 
