@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build test test-without-fast-path features clients deploy-check drill promises browser apps setup keys check bench compare
+.PHONY: demo build test test-without-fast-path features clients deploy-check drill promises browser apps readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -62,6 +62,12 @@ apps: setup
 	@deploy/setup chromium node npm nginx php
 	$(CARGO) build --release --locked --bin frontdesk
 	tests/apps/run ./target/release/frontdesk $(APPS)
+
+# How ready sites are for agents, directly and through Frontdesk: a table of levels and checks.
+readiness: setup
+	@deploy/setup node npm nginx php
+	$(CARGO) build --release --locked --bin frontdesk
+	tests/readiness/run ./target/release/frontdesk $(SITES)
 
 # Checks the format, lints, docs, and every file in conf/.
 check: setup keys
