@@ -90,7 +90,8 @@ fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
         ),
     ];
     let paths = snapshot.endpoints.documents();
-    tries.extend(paths.into_iter().map(|path| (format!("curl -s  http://{listen}{path}"), about(path))));
+    let shown = paths.into_iter().filter(|path| !is_one_of_many(path));
+    tries.extend(shown.map(|path| (format!("curl -s  http://{listen}{path}"), about(path))));
     let instead = snapshot.instead_of_page();
     let shows = "the manifest in the place of any page, for agents that ask for it";
     tries.push((format!("curl -s  http://{listen}/ -H 'Accept: {instead}'"), shows));
@@ -107,6 +108,13 @@ fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
     eprintln!("\nCtrl-C ends it.\n");
 }
 
+/// Whether it says what another document of the list says too, or is one that the index of skills leads to.
+fn is_one_of_many(path: &str) -> bool {
+    path.ends_with("/SKILL.md")
+        || matches!(path, "/.well-known/mcp/server-card.json" | "/.well-known/mcp.json")
+        || path.starts_with("/.well-known/oauth-protected-resource/")
+}
+
 /// The purpose of a document.
 fn about(path: &str) -> &'static str {
     match path {
@@ -120,6 +128,15 @@ fn about(path: &str) -> &'static str {
         "/.well-known/api-catalog" => "a list of all that can be called (RFC 9727)",
         "/openapi.json" => "the capabilities as OpenAPI, for GPT Actions and generators of clients",
         "/llms.txt" => "the pages of the site in one list, for language models",
+        "/llms-full.txt" => "all pages of the site in one text",
+        "/sitemap.xml" => "all pages of the site with their dates, for crawlers",
+        "/auth.md" => "what needs a credential, and how to get one",
+        "/.well-known/oauth-protected-resource" => "whose tokens are taken (RFC 9728)",
+        "/.well-known/ai-catalog.json" => "all documents for agents with their types",
+        "/.well-known/agent-card.json" => "the A2A agent card: what this agent can be asked",
+        "/.well-known/agent-skills/index.json" => "agent skills: how to read, ask and call the site",
+        "/.well-known/webmcp.js" => "the script for an agent in the browser",
+        "/mcp/server-card" => "the MCP server card: where MCP is, and which versions",
         _ => "a document for agents",
     }
 }

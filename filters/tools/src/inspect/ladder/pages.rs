@@ -50,7 +50,7 @@ pub(super) fn markdown(look: &Look<'_>) -> Verdict {
 }
 
 pub(super) fn static_text(look: &Look<'_>) -> Verdict {
-    let characters = look.page_text().map_or(0, |text| text.chars().filter(|c| !c.is_whitespace()).count());
+    let characters = look.page_text().map_or(0, |text| text.trim().chars().count());
     let said = format!("{characters} characters in the HTML");
     if characters >= LEAST_TEXT { Verdict::Pass(said) } else { Verdict::Fail(format!("{said}, not {LEAST_TEXT}")) }
 }
