@@ -213,6 +213,9 @@ async fn inspect_shows_what_an_agent_finds_before_and_after() {
         "llms_txt",
         "markdown",
         "markdown_path",
+        "robots",
+        "content_signals",
+        "sitemap",
     ];
     for key in ours {
         assert_eq!((state(&before, key).as_str(), state(&after, key).as_str()), ("no", "yes"), "{key}: {after}");

@@ -14,7 +14,7 @@ async fn firewall_looks_through_markdown_llms_txt_and_the_concierge() {
         assert_clean(&response.text(), &ask.target);
         assert!(response.text().contains("[redacted:github-token], of"), "readable: {}", response.text());
         assert!(
-            response.headers.joined(FLAGS).contains("secret-redacted;rules=github-token"),
+            response.headers.joined(FLAGS).contains("secret-redacted;rules=aws-access-key+github-token"),
             "{:?}",
             response.headers
         );

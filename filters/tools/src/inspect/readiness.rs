@@ -99,10 +99,10 @@ const SIGNS: [(&str, &str, &str, &str); 17] = [
     ("llms_txt", offer::LLMS, "made of the pages", "stays"),
     ("markdown", "Markdown by Accept", "made of each page that is asked for so", "stays"),
     ("markdown_path", "Markdown at its own path", "made of each page that is asked for so", "stays"),
-    ("robots", offer::ROBOTS, "one, once [content_signals] is written", "stays; [content_signals] is added to it"),
+    ("robots", offer::ROBOTS, "one that forbids nothing", "stays; signals and the sitemap are added to it"),
     ("agents_let_in", "AI agents let in", "stays: robots.txt is the site's to write", "stays"),
-    ("content_signals", "Content signals", "in robots.txt and on pages: [content_signals]", "stays"),
-    ("sitemap", offer::SITEMAP, "left to the site", "stays"),
+    ("content_signals", "Content signals", "in robots.txt; on pages once [content_signals] is written", "stays"),
+    ("sitemap", offer::SITEMAP, "made of the pages that were read", "stays"),
     ("structured_data", "Structured data", "left to the site", "stays"),
 ];
 
