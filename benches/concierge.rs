@@ -62,6 +62,7 @@ fn site(pages: usize) -> Vec<Arc<Page>> {
             noindex: false,
             nofollow: false,
             alternate_markdown: None,
+            anchors: Vec::new(),
         })
     };
     (0..pages).map(page).collect()

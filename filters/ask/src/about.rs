@@ -55,7 +55,7 @@ impl Library {
     pub(super) fn portrait(&self, question: &Question<'_>) -> Answer {
         let wanted = wanted(question.query);
         let facts = &self.facts;
-        let home = self.index.leaves.iter().find(|leaf| leaf.page.path == "/").or(self.index.leaves.first());
+        let home = self.index.live_leaves().find(|leaf| leaf.page.path == "/").or(self.index.live_leaves().next());
         let name = facts.name.clone().or_else(|| home.map(|leaf| leaf.title.clone()));
         let description = facts.description.clone().or_else(|| home.and_then(|leaf| leaf.description.clone()));
         let what = match (name, description) {
@@ -75,8 +75,7 @@ impl Library {
         });
         let titles: Vec<&str> = self
             .index
-            .leaves
-            .iter()
+            .live_leaves()
             .filter(|leaf| leaf.page.path.matches('/').count() == 1 && leaf.page.path != "/")
             .take(NAMED)
             .map(|leaf| leaf.title.as_str())
@@ -124,12 +123,12 @@ impl Library {
             let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_lowercase();
             NAMES.iter().any(|name| last.starts_with(name))
         };
-        let leaves = &self.index.leaves;
-        let leaf = leaves
-            .iter()
+        let index = &self.index;
+        let leaf = index
+            .live_leaves()
             .find(|leaf| named(&leaf.page.path))
-            .or_else(|| leaves.iter().find(|leaf| leaf.page.path == "/"))
-            .or(leaves.first())?;
+            .or_else(|| index.live_leaves().find(|leaf| leaf.page.path == "/"))
+            .or_else(|| index.live_leaves().next())?;
         Some(Source {
             title: leaf.title.clone(),
             url: self.url(&leaf.page.path),

@@ -39,17 +39,17 @@ impl Library {
             (_, before) => before,
         };
         if let Some(said) = said {
-            let plain = self.read(query, None, before, question.locale);
-            if plain.answers(before)
+            let plain = self.read(query, None, before, question);
+            if plain.answers(&self.index, before)
                 && let Some(meant) = unclear::candidates(&self.index, &plain)
             {
                 let offered = last.map(|turn| turn.options.as_slice()).unwrap_or_default();
-                let with = self.read(query, Some(said), before, question.locale);
+                let with = self.read(query, Some(said), before, question);
                 return self.settled(question, said, offered, (&plain, &with), &meant);
             }
         }
-        let read = self.read(query, said, before, question.locale);
-        if read.answers(before) {
+        let read = self.read(query, said, before, question);
+        if read.answers(&self.index, before) {
             return match said {
                 Some(_) => self.found(question, &read.asked, &read.ranked),
                 None => self.reply(question, &read),
@@ -79,7 +79,7 @@ impl Library {
     }
 
     fn hits(&self, question: &Question<'_>, before: &[Turn], at_most: usize) -> Vec<Hit> {
-        let read = self.read(question.query, question.clarification, before, question.locale);
+        let read = self.read(question.query, question.clarification, before, question);
         let fits = |ranked: &&Ranked| confidence::may_answer(&read.asked, ranked);
         let mut hits: Vec<(u32, Hit)> = Vec::new();
         for ranked in read.ranked.iter().filter(fits).filter(|_| !read.is_elsewhere) {
@@ -102,7 +102,8 @@ impl Library {
         Hit { title: leaf.title.clone(), url: self.url(&leaf.page.path), description }
     }
 
-    pub(super) fn read(&self, query: &str, said: Option<&str>, before: &[Turn], locale: Option<&str>) -> Read {
+    pub(super) fn read(&self, query: &str, said: Option<&str>, before: &[Turn], question: &Question<'_>) -> Read {
+        let locale = question.locale;
         let name = self.facts.name.as_deref().unwrap_or_default();
         let says = |text: &str| {
             let part = Part { text, weight: 1.0, wanted: true };
@@ -115,25 +116,32 @@ impl Library {
         if leans {
             parts.extend(follow::context(before, says));
         }
+        // The vector is the question's alone.
+        let is_alone = said.is_none() && !leans && query == question.query;
+        let near = question.vector.filter(|_| is_alone).map(|vector| self.near(vector)).filter(|near| !near.is_empty());
         let read = |spelling| {
             let asked = Asked::read(&self.index, &parts, name, locale, spelling);
             let ranked = rank::rank(&self.index, &asked, query);
+            let ranked = match &near {
+                Some(near) => rank::fused(&self.index, &asked, ranked, near),
+                None => ranked,
+            };
             let context = asked.context();
             let is_elsewhere = leans && context != 0 && ranked.first().is_some_and(|best| best.covered & context == 0);
             let is_name = query.split_whitespace().count() == asked.terms.iter().filter(|term| term.counts).count();
             Read { asked, ranked, is_name, is_elsewhere, is_guessed: spelling == Spelling::Alike }
         };
         let exact = read(Spelling::Exact);
-        if exact.answers(before) || exact.asked.unknown().next().is_none() {
+        if exact.answers(&self.index, before) || exact.asked.unknown().next().is_none() {
             return exact;
         }
         // Nothing else is found: perhaps a word is misspelt.
-        Some(read(Spelling::Alike)).filter(|alike| alike.answers(before)).unwrap_or(exact)
+        Some(read(Spelling::Alike)).filter(|alike| alike.answers(&self.index, before)).unwrap_or(exact)
     }
 
     /// A text read as a question that nothing was said before; `None` where the site does not answer it.
     pub(super) fn alone(&self, text: &str, question: &Question<'_>) -> Option<Read> {
-        Some(self.read(text, None, &[], question.locale)).filter(|read| read.answers(&[]))
+        Some(self.read(text, None, &[], question)).filter(|read| read.answers(&self.index, &[]))
     }
 
     pub(super) fn reply(&self, question: &Question<'_>, read: &Read) -> Answer {
@@ -149,8 +157,10 @@ impl Library {
     /// The answer from the best of these passages.
     pub(super) fn found(&self, question: &Question<'_>, asked: &Asked, ranked: &[Ranked]) -> Answer {
         let Some(best) = ranked.first() else { return self.unanswered(question, asked, ranked) };
-        let confidence = confidence::of(asked, ranked);
-        let note = self.unmentioned_words(asked).filter(|_| confidence < confidence::SURE);
+        let confidence = confidence::of(&self.index, asked, ranked);
+        // Where the meaning is near, it does not matter that the site uses other words.
+        let is_unsure = confidence < confidence::SURE && best.near.is_none_or(|near| near < confidence::MEANT);
+        let note = self.unmentioned_words(asked).filter(|_| is_unsure);
         let follow_ups = self.follow_ups(best, ranked);
         quote::answer(self, (asked, ranked), question, note, follow_ups, confidence)
     }
@@ -177,9 +187,10 @@ impl Library {
     /// A section's heading as something to ask.
     pub(super) fn as_question(&self, section: usize) -> Option<String> {
         let section = self.index.sections.get(section)?;
-        let title = &self.index.leaves[section.page as usize].title;
+        let leaf = &self.index.leaves[section.page as usize];
+        let title = &leaf.title;
         let heading = section.path.last()?.as_str();
-        if heading.is_empty() || heading.len() + title.len() > 120 {
+        if leaf.is_gone || heading.is_empty() || heading.len() + title.len() > 120 {
             return None;
         }
         Some(match heading == title || heading.ends_with('?') {
@@ -195,7 +206,7 @@ impl Library {
     /// Says that the site does not answer, and which of its pages and passages come nearest.
     fn unanswered(&self, question: &Question<'_>, asked: &Asked, ranked: &[Ranked]) -> Answer {
         let near = ranked.iter().filter(|ranked| confidence::is_near(asked, ranked)).cloned().collect::<Vec<_>>();
-        let is_likely = confidence::is_likely(asked, &near);
+        let is_likely = confidence::is_likely(&self.index, asked, &near);
         let mut text = self.nothing_found().to_owned();
         if is_likely {
             text = text.replacen("answers that", "clearly answers that", 1);

@@ -5,7 +5,7 @@ use std::{
     hash::BuildHasher,
 };
 
-use foldhash::fast::RandomState;
+use foldhash::fast::FixedState;
 
 use super::{
     markdown::{self, Kind},
@@ -25,17 +25,22 @@ const BANNER: usize = 900;
 const CONSENT: [&str; 10] =
     ["accept", "consent", "agree", "zustimm", "akzeptier", "accepte", "aceptar", "accetta", "aceitar", "akkoord"];
 
-/// The blocks that stand on most pages of a site.
+/// The blocks that stand on most pages of a site, by their hashes, which are the same in every process.
 #[derive(Default)]
 pub(super) struct Repeated {
-    hasher: RandomState,
-    blocks: HashSet<u64>,
+    hasher: FixedState,
+    pub(super) blocks: HashSet<u64>,
 }
 
 impl Repeated {
+    /// Those of these hashes.
+    pub(super) fn of_hashes(blocks: HashSet<u64>) -> Self {
+        Self { hasher: FixedState::default(), blocks }
+    }
+
     /// Reads the pages of a site.
     pub(super) fn of<'a>(pages: impl ExactSizeIterator<Item = &'a str>) -> Self {
-        let (hasher, total) = (RandomState::default(), pages.len());
+        let (hasher, total) = (FixedState::default(), pages.len());
         if total < PAGES {
             return Self { hasher, blocks: HashSet::new() };
         }

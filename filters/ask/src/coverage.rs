@@ -28,7 +28,7 @@ impl Library {
 
     /// What is said where nothing was found.
     pub(super) fn nothing_found(&self) -> &'static str {
-        match (self.coverage, self.index.leaves.is_empty()) {
+        match (self.coverage, self.index.live_leaves().next().is_none()) {
             (Coverage::Partial, true) => "No page of this site has been read so far. Ask again in a moment.",
             (_, true) => "No page of this site could be read, so its pages cannot answer that.",
             (Coverage::Partial, false) => {

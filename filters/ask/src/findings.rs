@@ -1,6 +1,6 @@
 //! What a search for the words of a question found, and whether that is an answer.
 
-use super::{Turn, confidence, question::Asked, rank::Ranked};
+use super::{Turn, confidence, index::Index, question::Asked, rank::Ranked};
 
 /// A question and the passages that its words find.
 pub(super) struct Read {
@@ -17,9 +17,9 @@ pub(super) struct Read {
 
 impl Read {
     /// Whether it found an answer. "When to go?" may be a section; "what is this?" is about the site.
-    pub(super) fn answers(&self, before: &[Turn]) -> bool {
+    pub(super) fn answers(&self, index: &Index, before: &[Turn]) -> bool {
         let vague = before.is_empty() && self.asked.promoted;
         let found = self.ranked.first().filter(|best| !vague || best.headed != 0);
-        found.is_some() && !self.is_elsewhere && confidence::answers(&self.asked, &self.ranked, self.is_guessed)
+        found.is_some() && !self.is_elsewhere && confidence::answers(index, &self.asked, &self.ranked, self.is_guessed)
     }
 }

@@ -6,6 +6,7 @@
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     hash::BuildHasher,
+    ops::Range,
     sync::Arc,
 };
 
@@ -16,7 +17,7 @@ use super::{
     boilerplate::{self, Repeated},
     engine::{Engine, Writing},
     languages,
-    links::LinkTexts,
+    links::{Anchors, LinkTexts},
     passage::{self, Form},
     plain,
     vocabulary::{BREAK, Vocabulary},
@@ -27,7 +28,10 @@ use frontdesk_page::content::Page;
 const PASSAGES: usize = 400_000;
 /// Bytes of Markdown of a whole site; beyond, further pages are not indexed.
 const TEXT: usize = 512 << 20;
+/// Where more than one page in so many has changed, the index is built anew.
+const REBUILT: usize = 4;
 /// A page, but for its text.
+#[derive(Clone)]
 pub(super) struct Leaf {
     pub(super) page: Arc<Page>,
     pub(super) title: String,
@@ -39,9 +43,12 @@ pub(super) struct Leaf {
     pub(super) linked_from: u32,
     /// Which of the site's languages it is in.
     pub(super) tongue: u8,
+    /// It was removed or has changed since: nothing of it is found any more.
+    pub(super) is_gone: bool,
 }
 
 /// What stands under one heading of a page.
+#[derive(Clone)]
 pub(super) struct Section {
     pub(super) page: u32,
     /// The headings that lead here, but for the page's title, the outermost first.
@@ -54,6 +61,7 @@ pub(super) struct Section {
 }
 
 /// A passage: a place in a page's Markdown.
+#[derive(Clone)]
 pub(super) struct Entry {
     pub(super) section: u32,
     pub(super) begin: u32,
@@ -74,7 +82,12 @@ pub(super) struct Index {
     pub(super) engine: Option<Engine>,
     /// Stems of a passage, on average.
     pub(super) average: f32,
-    pub(super) bytes: usize,
+    /// What the search library takes, in bytes.
+    pub(super) engine_bytes: usize,
+    /// What most titles end in.
+    pub(super) suffix: Option<String>,
+    /// What stands on most pages, by the pages that the index was begun with.
+    pub(super) repeated: Arc<Repeated>,
 }
 
 impl Index {
@@ -84,14 +97,109 @@ impl Index {
         let pages = kept(pages);
         let mut index = Self::default();
         let tongues = index.speak(&pages);
-        match index.read(&pages, &tongues) {
-            Ok(()) => {}
-            Err(_) => index.engine = None,
+        index.suffix = common_suffix(&pages);
+        index.repeated = Arc::new(Repeated::of(pages.iter().map(|page| page.markdown.as_str())));
+        for (page, tongue) in pages.iter().zip(&tongues) {
+            index.vocabulary.note(&page.markdown, usize::from(*tongue));
         }
-        let total: usize = index.entries.iter().map(|entry| entry.length as usize).sum();
-        index.average = total as f32 / index.entries.len().max(1) as f32;
-        index.bytes += index.vocabulary.bytes + index.entries.len() * size_of::<Entry>();
+        let begun = Writing::new().and_then(|mut writing| {
+            index.read(&pages, &pages, &tongues, &mut writing)?;
+            index.finish(writing)
+        });
+        if begun.is_err() {
+            index.engine = None;
+        }
         index
+    }
+
+    /// The index of these pages, with what this one has of them already. `None` where so much has changed that building it
+    /// anew is better, or where a newer index was made of this one before.
+    pub(super) fn updated(&self, pages: &[Arc<Page>]) -> Option<Self> {
+        let engine = self.engine.as_ref()?;
+        let pages = kept(pages);
+        let here = self.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_gone);
+        let here: HashMap<&str, usize> = here.map(|(at, leaf)| (leaf.page.path.as_str(), at)).collect();
+        let mut stays = vec![false; self.leaves.len()];
+        let mut new = Vec::new();
+        for page in &pages {
+            match here.get(page.path.as_str()) {
+                Some(at) if says_the_same(&self.leaves[*at].page, page) => stays[*at] = true,
+                _ => new.push(page.clone()),
+            }
+        }
+        let staying = stays.iter().filter(|stays| **stays).count();
+        let dead = self.leaves.len() - staying;
+        if (new.len() + dead) * REBUILT > pages.len() {
+            return None;
+        }
+        let spoken = |page: &Arc<Page>| {
+            let language = language(page);
+            self.vocabulary.tongues.iter().position(|tongue| tongue.language == language)
+        };
+        let tongues = new.iter().map(|page| Some(spoken(page)? as u8)).collect::<Option<Vec<u8>>>()?;
+        let mut writing = Writing::on(engine).ok()??;
+        let mut index = Self {
+            leaves: self.leaves.clone(),
+            sections: self.sections.clone(),
+            entries: self.entries.clone(),
+            vocabulary: self.vocabulary.clone(),
+            engine: None,
+            average: self.average,
+            engine_bytes: 0,
+            suffix: self.suffix.clone(),
+            repeated: self.repeated.clone(),
+        };
+        for at in (0..stays.len()).filter(|at| !stays[*at] && !self.leaves[*at].is_gone) {
+            index.leaves[at].is_gone = true;
+            writing.remove(at as u32);
+        }
+        for (page, tongue) in new.iter().zip(&tongues) {
+            index.vocabulary.note(&page.markdown, usize::from(*tongue));
+        }
+        index.read(&new, &pages, &tongues, &mut writing).ok()?;
+        index.finish(writing).ok()?;
+        Some(index)
+    }
+
+    fn finish(&mut self, writing: Writing) -> Result<(), TantivyError> {
+        let (engine, bytes) = writing.finish()?;
+        (self.engine, self.engine_bytes) = (Some(engine), bytes);
+        self.average = self.average_length();
+        Ok(())
+    }
+
+    /// Stems of a passage that is found, on average.
+    pub(super) fn average_length(&self) -> f32 {
+        let (mut total, mut count) = (0, 0usize);
+        for (at, entry) in self.entries.iter().enumerate() {
+            if !self.leaf(at).is_gone {
+                (total, count) = (total + entry.length as usize, count + 1);
+            }
+        }
+        total as f32 / count.max(1) as f32
+    }
+
+    /// About how much memory it takes, in bytes, besides the pages.
+    pub(super) fn bytes(&self) -> usize {
+        let leaf = |leaf: &Leaf| {
+            let words = leaf.title.len() + leaf.description.as_ref().map_or(0, String::len);
+            size_of::<Leaf>() + words + 4 * (leaf.title_terms.len() + leaf.link_terms.len())
+        };
+        let section = |section: &Section| {
+            let words: usize = section.path.iter().map(|text| text.len() + size_of::<String>()).sum();
+            let terms = 4 * (section.heading_terms.len() + section.above_terms.len());
+            size_of::<Section>() + words + terms + section.anchor.as_ref().map_or(0, |anchor| anchor.len())
+        };
+        self.leaves.iter().map(leaf).sum::<usize>()
+            + self.sections.iter().map(section).sum::<usize>()
+            + self.entries.len() * size_of::<Entry>()
+            + self.vocabulary.bytes
+            + self.engine_bytes
+    }
+
+    /// The pages that are found, with their numbers.
+    pub(super) fn live_leaves(&self) -> impl Iterator<Item = &Leaf> {
+        self.leaves.iter().filter(|leaf| !leaf.is_gone)
     }
 
     /// Finds out the languages of the pages; which of them each is in.
@@ -111,40 +219,44 @@ impl Index {
         languages.iter().map(place).collect()
     }
 
-    fn read(&mut self, pages: &[Arc<Page>], tongues: &[u8]) -> Result<(), TantivyError> {
-        let paths: HashSet<&str> = pages.iter().map(|page| page.path.as_str()).collect();
-        let links = LinkTexts::of(pages.iter().map(|page| (page.path.as_str(), page.markdown.as_str())), &paths);
-        let repeated = Repeated::of(pages.iter().map(|page| page.markdown.as_str()));
-        let suffix = common_suffix(pages);
-        for (page, tongue) in pages.iter().zip(tongues) {
-            self.vocabulary.note(&page.markdown, usize::from(*tongue));
+    /// Adds these pages, which are some of the site's.
+    fn read(
+        &mut self,
+        pages: &[Arc<Page>],
+        site: &[Arc<Page>],
+        tongues: &[u8],
+        writing: &mut Writing,
+    ) -> Result<(), TantivyError> {
+        if pages.is_empty() {
+            return Ok(());
         }
-        let mut writing = Writing::new()?;
+        let paths: HashSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
+        let links = LinkTexts::of(site.iter().map(|page| (page.path.as_str(), page.markdown.as_str())), &paths);
         for (page, tongue) in pages.iter().zip(tongues) {
             if self.entries.len() >= PASSAGES {
                 break;
             }
-            self.add_leaf(page, suffix.as_deref(), *tongue, links.to(&page.path));
+            self.add_leaf(page, *tongue, links.to(&page.path));
+            let repeated = self.repeated.clone();
+            let mut anchors = Anchors::of(page);
             for section in passage::cut(&page.markdown, |block| repeated.has(block)) {
-                let anchor = section.path.last().and_then(|heading| links.anchor(&page.path, heading));
-                self.section(page, section, anchor, &mut writing)?;
+                let heading = section.path.last().cloned().unwrap_or_default();
+                let anchor = anchors.next(&heading).or_else(|| links.anchor(&page.path, &heading));
+                self.section(page, section, anchor, writing)?;
             }
         }
-        let (engine, bytes) = writing.finish()?;
-        self.engine = Some(engine);
-        self.bytes += bytes;
         Ok(())
     }
 
-    fn add_leaf(&mut self, page: &Arc<Page>, suffix: Option<&str>, tongue: u8, (links, linked_from): (String, u32)) {
+    fn add_leaf(&mut self, page: &Arc<Page>, tongue: u8, (links, linked_from): (String, u32)) {
         let title = plain::clean(&page.title);
+        let suffix = self.suffix.as_deref();
         let title = suffix.and_then(|suffix| title.strip_suffix(suffix)).unwrap_or(&title);
         let title = plain::shortened(title.trim(), passage::HEADING);
         let title = if title.is_empty() { &page.path } else { title };
-        let title_terms = self.terms(title, tongue);
+        let title_terms = self.terms(plain::unnumbered(title), tongue);
         let link_terms = self.terms(&links, tongue);
         self.vocabulary.count(title_terms.iter().chain(link_terms.iter()).copied().collect::<BTreeSet<u32>>());
-        self.bytes += size_of::<Leaf>() + title.len() + 4 * (title_terms.len() + link_terms.len());
         let description = page.description.as_deref().map(|text| plain::shortened(&plain::clean(text), 300).to_owned());
         let leaf = Leaf {
             page: page.clone(),
@@ -154,6 +266,7 @@ impl Index {
             link_terms,
             linked_from,
             tongue,
+            is_gone: false,
         };
         self.leaves.push(leaf);
     }
@@ -181,12 +294,11 @@ impl Index {
             return Ok(());
         }
         let (above, own) = path.split_at(path.len().saturating_sub(1));
-        let heading_terms = self.terms(own.first().map(String::as_str).unwrap_or_default(), tongue);
-        let above_terms = self.terms(&above.join("\n"), tongue);
+        let bare = |heading: &String| plain::unnumbered(heading).to_owned();
+        let heading_terms = self.terms(&own.first().map(bare).unwrap_or_default(), tongue);
+        let above_terms = self.terms(&above.iter().map(bare).collect::<Vec<_>>().join("\n"), tongue);
         let at = self.sections.len() as u32;
         let lead = self.sections.last().is_none_or(|last| last.page != number);
-        self.bytes +=
-            size_of::<Section>() + path.iter().map(|text| text.len() + 24).sum::<usize>() + 4 * heading_terms.len();
         self.sections.push(Section {
             page: number,
             path: path.into(),
@@ -204,7 +316,7 @@ impl Index {
             let leaf = &self.leaves[number as usize];
             let fields =
                 [&*leaf.title_terms, &*section.heading_terms, &*section.above_terms, &*terms, &*leaf.link_terms];
-            writing.add(self.entries.len(), fields)?;
+            writing.add(self.entries.len(), number, fields)?;
             self.entries.push(Entry {
                 section: at,
                 begin: part.range.start as u32,
@@ -235,6 +347,14 @@ impl Index {
         self.leaf(entry).page.markdown.get(begin as usize..end as usize).unwrap_or_default()
     }
 
+    /// The passages that stand under the same heading as this one, in the order of the page.
+    pub(super) fn section_of(&self, entry: usize) -> Range<usize> {
+        let section = self.entries[entry].section;
+        let begin = self.entries[..entry].iter().rev().take_while(|other| other.section == section).count();
+        let end = self.entries[entry..].iter().take_while(|other| other.section == section).count();
+        entry - begin..entry + end
+    }
+
     /// The heading of a passage; empty before the first.
     pub(super) fn heading(&self, entry: usize) -> &str {
         self.sections[self.entries[entry].section as usize].path.last().map(String::as_str).unwrap_or_default()
@@ -247,6 +367,12 @@ impl Index {
         let with = number.map_or(0.0, |number| self.vocabulary.frequency(number) as f32).min(passages);
         (1.0 + (passages - with + 0.5) / (with + 0.5)).ln()
     }
+}
+
+/// Do two versions of a page say the same?
+fn says_the_same(a: &Arc<Page>, b: &Arc<Page>) -> bool {
+    let is_called_alike = || (&a.title, &a.description, &a.language) == (&b.title, &b.description, &b.language);
+    Arc::ptr_eq(a, b) || a.markdown == b.markdown && a.anchors == b.anchors && is_called_alike()
 }
 
 /// The pages that may be found, each once.

@@ -16,6 +16,7 @@
 mod about;
 mod answer;
 mod boilerplate;
+mod bytes;
 mod compounds;
 mod confidence;
 mod cost;
@@ -28,11 +29,13 @@ mod languages;
 mod lead;
 mod links;
 mod markdown;
+mod meaning;
 mod passage;
 mod plain;
 mod question;
 mod quote;
 mod rank;
+mod saved;
 mod spelling;
 mod synonyms;
 #[cfg(test)]
@@ -42,6 +45,7 @@ mod turn;
 mod unclear;
 mod vocabulary;
 mod wish;
+mod words;
 
 use std::sync::{
     Arc,
@@ -51,7 +55,9 @@ use std::sync::{
 use frontdesk_page::content::Page;
 
 pub use coverage::Coverage;
+pub use meaning::{Embeddings, Later, Vectors};
 pub use turn::Turn;
+pub use words::Draft;
 
 use index::Index;
 
@@ -75,6 +81,8 @@ pub struct Library {
     index: Index,
     number: u64,
     coverage: Coverage,
+    /// `None`: only words are searched.
+    meaning: Option<meaning::Meaning>,
     /// As the crawler read them, shared with it.
     shelf: Vec<Arc<Page>>,
 }
@@ -94,6 +102,8 @@ pub struct Question<'a> {
     pub answer_tokens: usize,
     /// The visitor's language, as a tag: `de-AT`.
     pub locale: Option<&'a str>,
+    /// What [`Embeddings::question`] made of it; `None`: only words are searched.
+    pub vector: Option<&'a [f32]>,
 }
 
 impl Default for Question<'_> {
@@ -105,6 +115,7 @@ impl Default for Question<'_> {
             max_tokens: ANSWER_TOKENS + 500,
             answer_tokens: ANSWER_TOKENS,
             locale: None,
+            vector: None,
         }
     }
 }
@@ -189,19 +200,33 @@ impl Library {
         Self::of(facts, pages)
     }
 
+    /// The library of these pages, with what this one has of them already: only what is new or has changed is read.
+    pub fn renewed(&self, facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
+        match self.index.updated(pages) {
+            Some(index) => Self::of_index(facts, pages, index),
+            None => Self::build(facts, pages),
+        }
+    }
+
     fn of(facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
+        Self::of_index(facts, pages, Index::build(pages))
+    }
+
+    fn of_index(facts: &SiteFacts, pages: &[Arc<Page>], index: Index) -> Self {
         static BUILT: AtomicU64 = AtomicU64::new(0);
         let number = BUILT.fetch_add(1, Ordering::Relaxed) + 1;
         let mut shelf = pages.to_vec();
         shelf.sort_by(|a, b| a.path.cmp(&b.path));
         // Without pages nothing is known of how much there is.
         let coverage = if shelf.is_empty() { Coverage::Partial } else { Coverage::Whole };
-        Self { facts: facts.clone(), index: Index::build(pages), number, coverage, shelf }
+        Self { facts: facts.clone(), index, number, coverage, meaning: None, shelf }
     }
 
     /// Tells it from every other of this process: what one said, another may not.
     pub fn number(&self) -> u64 {
-        self.number
+        // With more vectors, another answer may come first.
+        let vectors = self.meaning.as_ref().map_or(0, |meaning| meaning.vectors.len() as u64);
+        self.number + (vectors << 32)
     }
 
     /// The pages themselves, by their paths.
@@ -211,17 +236,17 @@ impl Library {
 
     /// How many pages can be found.
     pub fn pages(&self) -> usize {
-        self.index.leaves.len()
+        self.index.live_leaves().count()
     }
 
     /// How many passages can be found.
     pub fn passages(&self) -> usize {
-        self.index.entries.len()
+        (0..self.index.entries.len()).filter(|at| !self.index.leaf(*at).is_gone).count()
     }
 
     /// About how much memory it takes, in bytes.
     pub fn bytes(&self) -> usize {
-        self.index.bytes
+        self.index.bytes() + self.meaning.as_ref().map_or(0, |meaning| meaning.vectors.bytes())
     }
 
     /// Where a page is, as a visitor is told.

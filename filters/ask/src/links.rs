@@ -1,6 +1,8 @@
 //! What other pages call a page when they link to it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use frontdesk_page::content::Page;
 
 use super::plain;
 
@@ -98,6 +100,26 @@ impl LinkTexts {
     /// contents do.
     pub(super) fn anchor(&self, path: &str, heading: &str) -> Option<&str> {
         self.anchors.get(path)?.get(&bare(heading)).map(String::as_str)
+    }
+}
+
+/// The fragments that a page gives its headings. Of headings with the same words each gets its own.
+pub(super) struct Anchors<'a> {
+    left: HashMap<String, VecDeque<&'a str>>,
+}
+
+impl<'a> Anchors<'a> {
+    pub(super) fn of(page: &'a Page) -> Self {
+        let mut left: HashMap<String, VecDeque<&str>> = HashMap::new();
+        for (heading, fragment) in page.anchors.iter().filter(|(_, fragment)| is_plain(fragment)) {
+            left.entry(bare(heading)).or_default().push_back(fragment);
+        }
+        Self { left }
+    }
+
+    /// The fragment of the next heading with these words.
+    pub(super) fn next(&mut self, heading: &str) -> Option<&'a str> {
+        self.left.get_mut(&bare(heading))?.pop_front()
     }
 }
 

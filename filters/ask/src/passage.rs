@@ -23,7 +23,9 @@ const PASSAGES: usize = 4_000;
 /// So many blocks in a row that are nothing but a link are a list of links.
 const LINKS: usize = 3;
 /// How deep headings are kept.
-const DEPTH: usize = 6;
+const DEPTH: usize = 7;
+/// The level of a question that is no heading.
+const QUESTION: u8 = 7;
 
 /// What a passage mostly is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,14 +65,18 @@ pub(super) fn cut(markdown: &str, mut drop: impl FnMut(&str) -> bool) -> Vec<Sec
     let mut left = PASSAGES;
     for block in markdown::blocks(markdown) {
         let text = &markdown[block.range.clone()];
-        let Kind::Heading(_) = block.kind else {
-            if !drop(text) {
+        let heading = match block.kind {
+            Kind::Heading(_) => markdown::heading(text),
+            Kind::Prose => folded_question(text).map(|question| (QUESTION, question)),
+            _ => None,
+        };
+        let Some((level, text)) = heading else {
+            if !matches!(block.kind, Kind::Heading(_)) && !drop(text) {
                 open.push(block);
             }
             continue;
         };
         finish(markdown, &mut sections, &mut open, &mut left);
-        let Some((level, text)) = markdown::heading(text) else { continue };
         let text = plain::text(text).0;
         let text = plain::shortened(text.trim_end_matches(['¶', '#', ' ']), HEADING);
         path.retain(|(above, _)| *above < level);
@@ -82,6 +88,13 @@ pub(super) fn cut(markdown: &str, mut drop: impl FnMut(&str) -> bool) -> Vec<Sec
     finish(markdown, &mut sections, &mut open, &mut left);
     sections.retain(|section| !section.parts.is_empty());
     sections
+}
+
+/// The question that is a paragraph's only content, told apart as what is shown of something folded is: `**May I?**`.
+fn folded_question(text: &str) -> Option<&str> {
+    let question = text.strip_prefix("**")?.strip_suffix("**")?;
+    let fits = (3..=HEADING).contains(&question.len()) && !question.contains("**");
+    (fits && question.ends_with(['?', '？'])).then_some(question)
 }
 
 /// Cuts the blocks of the last section into its parts.
@@ -260,6 +273,23 @@ mod tests {
         let with_code = parts.iter().find(|part| part.contains("make")).expect("code");
         assert!(with_code.contains("Run this:"), "{with_code}");
         assert!(parts.iter().all(|part| !part.ends_with("`--flag`")), "{parts:?}");
+    }
+
+    #[test]
+    fn a_folded_question_begins_a_passage_of_its_own() {
+        let page = "# Help\n\nAsk us.\n\n**May I pay later?**\n\nYes.\n\n- within 30 days\n\n**Do you ship?**\n\nNo.\n\n## Shops\n\n**Note**\n\nClosed.\n";
+        let path = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            texts(page),
+            [
+                (path(&["Help"]), vec!["Ask us."]),
+                (path(&["Help", "May I pay later?"]), vec!["Yes.\n\n- within 30 days"]),
+                (path(&["Help", "Do you ship?"]), vec!["No."]),
+                (path(&["Help", "Shops"]), vec!["**Note**\n\nClosed."]),
+            ]
+        );
+        assert_eq!(cut(page, |_| false)[1].parts[0].form, Form::List);
+        assert_eq!(cut(page, |_| false)[2].parts[0].form, Form::Answer);
     }
 
     #[test]

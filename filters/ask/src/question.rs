@@ -240,6 +240,12 @@ impl Asked {
         if all > 0.0 { sum(covered) / all } else { 0.0 }
     }
 
+    /// The share of what was asked that is nowhere on the site.
+    pub(super) fn unknown_share(&self) -> f32 {
+        let unknown = self.terms.iter().enumerate().filter(|(_, term)| term.is_unknown());
+        self.share(unknown.fold(0, |bits, (at, _)| bits | 1 << at))
+    }
+
     /// The words that were said before or in a clarification and say something, as bits.
     pub(super) fn context(&self) -> u64 {
         let bits = self.terms.iter().enumerate().filter(|(_, term)| !term.counts && !term.light && !term.is_unknown());

@@ -14,16 +14,14 @@ const NEAREST: usize = 3;
 const NEAR_PASSAGES: usize = 2;
 /// A passage further behind the best than this is not quoted.
 const BEHIND: f32 = 0.4;
-/// What each further passage of a section, and of a page, counts for.
-const SAME_SECTION: f32 = 0.9;
-const SAME_PAGE: f32 = 0.97;
+/// How much of an answer the rest of the best passage's section may take, in percent.
+const OF_SECTION: usize = 30;
 /// What a source costs beyond its title and address: names and marks of JSON.
 const PER_SOURCE: usize = 14;
 
 /// Passages that stand side by side, of one section.
 struct Quote {
     section: u32,
-    page: u32,
     /// In the order of the page, with their text.
     passages: Vec<(usize, String)>,
     /// The sentence of them that alone answers.
@@ -57,57 +55,73 @@ struct Purse {
     beside: usize,
 }
 
-/// The best passages and where they stand; nothing where not even one fits.
+/// The best passages and where they stand; nothing where not even one fits. The section of the best comes first, as far as
+/// it fits into its share: what a section says is best understood as a whole.
 fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) -> (Vec<Quote>, Vec<Source>) {
-    let index = &library.index;
-    let mut quotes: Vec<Quote> = Vec::new();
-    let mut sources: Vec<Source> = Vec::new();
-    let mut candidates: Vec<&Ranked> = ranked.iter().collect();
-    let best = ranked.first().map_or(0.0, |best| best.score);
-    while quotes.iter().map(|quote| quote.passages.len()).sum::<usize>() < most {
-        // Passages of other sections and pages are likelier to say something else.
-        let value = |ranked: &Ranked| {
-            let section = index.entries[ranked.entry].section;
-            let (mut here, mut same) = (0, 0);
-            for quote in &quotes {
-                here += if quote.section == section { quote.passages.len() } else { 0 };
-                same += if quote.page == ranked.page { quote.passages.len() } else { 0 };
-            }
-            ranked.score * SAME_SECTION.powi(here as i32) * SAME_PAGE.powi(same as i32)
-        };
-        let next = (0..candidates.len()).map(|at| (at, value(candidates[at])));
-        let Some((at, value)) = next.max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a))) else { break };
-        if value < BEHIND * best {
+    let mut gathered = Gathered { library, quotes: Vec::new(), sources: Vec::new(), count: 0 };
+    let Some(best) = ranked.first() else { return (gathered.quotes, gathered.sources) };
+    if gathered.add(best.entry, purse) {
+        let index = &library.index;
+        let mut beside: Vec<usize> = index.section_of(best.entry).filter(|entry| *entry != best.entry).collect();
+        beside.sort_by_key(|entry| entry.abs_diff(best.entry));
+        let mut room = purse.text * OF_SECTION / 100;
+        for entry in beside {
+            let cost = count(index.markdown(entry)) + 2;
+            let Some(left) = room.checked_sub(cost).filter(|_| gathered.count < most) else { break };
+            room = left;
+            gathered.add(entry, purse);
+        }
+    }
+    // Where meaning was searched, the order is that of two ranks, and scores say little.
+    let is_close = |next: &&Ranked| best.near.is_some() || next.score >= BEHIND * best.score;
+    for next in ranked.iter().skip(1).take_while(is_close) {
+        if gathered.count >= most {
             break;
         }
-        let ranked = candidates.remove(at);
-        let section = index.entries[ranked.entry].section;
-        let text = plain::markdown(index.markdown(ranked.entry));
-        let source = source(library, section);
-        let is_new = sources.len() < SOURCES && !sources.iter().any(|known| known.is_as(&source));
+        gathered.add(next.entry, purse);
+    }
+    (gathered.quotes, gathered.sources)
+}
+
+/// What has been gathered so far.
+struct Gathered<'a> {
+    library: &'a Library,
+    quotes: Vec<Quote>,
+    sources: Vec<Source>,
+    count: usize,
+}
+
+impl Gathered<'_> {
+    /// Adds a passage, where it can be paid for and is not there yet.
+    fn add(&mut self, entry: usize, purse: &mut Purse) -> bool {
+        let index = &self.library.index;
+        let section = index.entries[entry].section;
+        let known = self.quotes.iter().position(|quote| quote.section == section);
+        if known.is_some_and(|known| self.quotes[known].passages.iter().any(|(other, _)| *other == entry)) {
+            return false;
+        }
+        let text = plain::markdown(index.markdown(entry));
+        let source = source(self.library, section);
+        let is_new = self.sources.len() < SOURCES && !self.sources.iter().any(|known| known.is_as(&source));
         let price = if is_new { price(&source) } else { 0 };
         // What the text costs, and what of its source is not paid for beside it.
-        let known = quotes.iter().position(|quote| quote.section == section);
         let head = if known.is_some() { 2 } else { count(&heading(index, section)) + 2 };
         let cost = head + count(&text) + price.saturating_sub(purse.beside);
-        if cost > purse.text {
-            continue;
-        }
-        purse.text -= cost;
+        let Some(left) = purse.text.checked_sub(cost) else { return false };
+        purse.text = left;
         purse.beside = purse.beside.saturating_sub(price);
         match known {
             Some(known) => {
-                let passages = &mut quotes[known].passages;
-                let place = passages.partition_point(|(other, _)| *other < ranked.entry);
-                passages.insert(place, (ranked.entry, text));
+                let passages = &mut self.quotes[known].passages;
+                let place = passages.partition_point(|(other, _)| *other < entry);
+                passages.insert(place, (entry, text));
             }
-            None => quotes.push(Quote { section, page: ranked.page, passages: vec![(ranked.entry, text)], lead: None }),
+            None => self.quotes.push(Quote { section, passages: vec![(entry, text)], lead: None }),
         }
-        if is_new {
-            sources.push(source);
-        }
+        self.count += 1;
+        self.sources.extend(is_new.then_some(source));
+        true
     }
-    (quotes, sources)
 }
 
 /// Puts an answer together.

@@ -16,6 +16,7 @@ use tantivy::{
 use super::{
     engine::{self, Engine, NUMBER},
     index::Index,
+    meaning::Near,
     passage::Form,
     plain,
     question::{Asked, LIGHT, TERMS, each},
@@ -36,6 +37,9 @@ const BESIDE: f32 = 0.6;
 const LINKED_TO: f32 = 0.6;
 /// How soon a word that comes again counts for less.
 const SATURATION: f32 = 0.6;
+/// How fast a rank counts for less where two are brought together, and what meaning counts for beside words.
+const FUSED: f32 = 10.0;
+const MEANING: f32 = 1.0;
 /// Fewer words in a row, or more of a question, are not compared.
 const SHORTEST: usize = 3;
 const WORDS: usize = 48;
@@ -43,29 +47,30 @@ const WORDS: usize = 48;
 /// What each sign counts for, by the question sets of `benches/ask` that are for tuning.
 mod weight {
     /// The search library's own measure, of its best.
-    pub(super) const BM25: f32 = 0.3;
+    pub(super) const BM25: f32 = 0.33;
     /// How much of the question the text holds, its heading, the headings above, the page's title, the links to the page,
     /// and all of them.
-    pub(super) const BODY: f32 = 1.0;
-    pub(super) const HEADING: f32 = 0.6;
-    pub(super) const ABOVE: f32 = 0.15;
-    pub(super) const TITLE: f32 = 0.3;
-    pub(super) const LINKS: f32 = 0.15;
-    pub(super) const HELD: f32 = 0.3;
+    pub(super) const BODY: f32 = 0.92;
+    pub(super) const HEADING: f32 = 0.5;
+    pub(super) const ABOVE: f32 = 0.2;
+    pub(super) const TITLE: f32 = 0.28;
+    pub(super) const LINKS: f32 = 0.13;
+    pub(super) const HELD: f32 = 0.28;
     /// How much of it one sentence holds, and how little else that sentence says; the same of the heading.
-    pub(super) const CLOSE: f32 = 0.95;
-    pub(super) const EXACT: f32 = 0.3;
-    pub(super) const AIMED: f32 = 0.5;
+    pub(super) const CLOSE: f32 = 0.88;
+    pub(super) const EXACT: f32 = 0.15;
+    pub(super) const AIMED: f32 = 0.3;
     /// Neighbours of the question that stand side by side, and its very words in a row.
-    pub(super) const SIDE: f32 = 0.3;
-    pub(super) const VERBATIM: f32 = 0.4;
+    pub(super) const SIDE: f32 = 0.25;
+    pub(super) const VERBATIM: f32 = 0.38;
     /// It begins a section whose heading fits, or its page.
-    pub(super) const FIRST: f32 = 0.1;
-    pub(super) const LEAD: f32 = 0.06;
-    /// It is of the kind that the question points to.
-    pub(super) const WISHED: f32 = 0.4;
+    pub(super) const FIRST: f32 = 0.14;
+    pub(super) const LEAD: f32 = 0.03;
+    /// It is of the kind that the question points to; it shows code or a table.
+    pub(super) const WISHED: f32 = 0.15;
+    pub(super) const SHOWS: f32 = 0.06;
     /// Many pages link to its page.
-    pub(super) const LINKED: f32 = 0.1;
+    pub(super) const LINKED: f32 = 0.12;
     /// The search library's fields.
     pub(super) const FIELDS: [f32; 5] = [0.8, 2.0, 0.6, 1.0, 0.5];
 }
@@ -78,8 +83,12 @@ pub(super) struct Ranked {
     pub(super) score: f32,
     /// Which words of the question it holds, as bits; and which of them its heading and its page's title hold.
     pub(super) covered: u64,
+    /// The share of the question that one sentence of it holds, with its headings.
+    pub(super) close: f32,
     pub(super) headed: u64,
     pub(super) titled: u64,
+    /// How near its meaning is, from 0 to 1; `None` where only words were searched.
+    pub(super) near: Option<f32>,
 }
 
 /// The passages that hold most of a question, the best first.
@@ -105,6 +114,29 @@ pub(super) fn rank(index: &Index, asked: &Asked, query: &str) -> Vec<Ranked> {
     ranked
 }
 
+/// The passages in the order that the ranks by words and by meaning give together.
+pub(super) fn fused(index: &Index, asked: &Asked, mut ranked: Vec<Ranked>, near: &[Near]) -> Vec<Ranked> {
+    let by_words: HashMap<usize, usize> =
+        ranked.iter().enumerate().map(|(place, ranked)| (ranked.entry, place)).collect();
+    let by_meaning: HashMap<usize, (usize, f32)> =
+        near.iter().enumerate().map(|(place, near)| (near.entry, (place, near.nearness))).collect();
+    let new = near.iter().filter(|near| !by_words.contains_key(&near.entry));
+    ranked.extend(new.map(|near| judge(index, asked, near.entry, 0.0)).collect::<Vec<_>>());
+    let share = |place: Option<usize>| place.map_or(0.0, |place| 1.0 / (FUSED + place as f32));
+    let mut fused: Vec<(f32, Ranked)> = ranked
+        .into_iter()
+        .map(|ranked| {
+            let meant = by_meaning.get(&ranked.entry);
+            let words = share(by_words.get(&ranked.entry).copied());
+            let meaning = share(meant.map(|(place, _)| *place));
+            let near = Some(meant.map_or(0.0, |(_, nearness)| *nearness));
+            (words + MEANING * meaning, Ranked { near, ..ranked })
+        })
+        .collect();
+    fused.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.entry.cmp(&b.1.entry)));
+    fused.into_iter().map(|(_, ranked)| ranked).collect()
+}
+
 /// What stands beside the best passage, in its section, is likely to be of its answer.
 fn raise_neighbours(index: &Index, ranked: &mut [Ranked]) {
     let Some((best, others)) = ranked.split_first_mut() else { return };
@@ -119,9 +151,8 @@ fn raise_neighbours(index: &Index, ranked: &mut [Ranked]) {
 
 fn candidates(engine: &Engine, asked: &Asked) -> Vec<(f32, usize)> {
     let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-    let fields = [engine.title, engine.heading, engine.above, engine.body, engine.links];
     for (id, (bits, fit)) in &asked.by_id {
-        for (field, boost) in fields.into_iter().zip(weight::FIELDS) {
+        for (field, boost) in engine.fields.into_iter().zip(weight::FIELDS) {
             let key = Key::from_field_text(field, &engine::spelled(*id));
             let term = TermQuery::new(key, IndexRecordOption::WithFreqs);
             let light = if bits & asked.counting() != 0 { 1.0 } else { LIGHT };
@@ -180,8 +211,9 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         + if_so(is_first, weight::FIRST * heading)
         + if_so(entry.lead, weight::LEAD)
         + if_so(is_wished, weight::WISHED)
+        + if_so(matches!(entry.form, Form::Code | Form::Table), weight::SHOWS)
         + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
-    Ranked { entry: at, page: section.page, score, covered, headed, titled }
+    Ranked { entry: at, page: section.page, score, covered, close, headed, titled, near: None }
 }
 
 /// What the text of a passage holds of a question.

@@ -14,6 +14,7 @@ use tantivy::tokenizer::{
 };
 
 use super::{
+    bytes::{Reading, Writing},
     compounds, languages, spelling,
     synonyms::{ALIKE, LIGHT, STOP},
     tokens::{self, Piece, WHOLE},
@@ -22,6 +23,7 @@ use super::{
 /// Stands where a sentence ends.
 pub(super) const BREAK: u32 = u32::MAX;
 /// One language of the site.
+#[derive(Clone)]
 pub(super) struct Tongue {
     pub(super) language: Language,
     speaker: Speaker,
@@ -32,7 +34,7 @@ pub(super) struct Tongue {
 }
 
 /// All stems of a site.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Vocabulary {
     pub(super) tongues: Vec<Tongue>,
     stems: HashMap<Box<str>, u32, RandomState>,
@@ -122,6 +124,43 @@ impl Vocabulary {
     /// That of these languages, the most frequent first.
     pub(super) fn new(languages: &[Language]) -> Self {
         Self { tongues: languages.iter().map(|language| Tongue::new(*language)).collect(), ..Self::default() }
+    }
+
+    /// Writes down its words and stems.
+    pub(super) fn save(&self, out: &mut Writing) {
+        let mut stems: Vec<(&str, u32)> = self.stems.iter().map(|(stem, number)| (&**stem, *number)).collect();
+        stems.sort_unstable_by_key(|(_, number)| *number);
+        out.number(stems.len());
+        for (stem, number) in stems {
+            out.text(stem);
+            out.number(self.frequency(number) as usize);
+        }
+        for tongue in &self.tongues {
+            out.number(tongue.words.len());
+            for (word, number) in &tongue.words {
+                out.text(word);
+                out.number(*number as usize);
+            }
+        }
+    }
+
+    /// Reads what [`Self::save`] wrote of these languages.
+    pub(super) fn restored(languages: &[Language], from: &mut Reading<'_>) -> Option<Self> {
+        let mut found = Self::new(languages);
+        for number in 0..from.number32()? {
+            let stem = from.text()?;
+            found.bytes += stem.len() + 44;
+            found.stems.insert(stem.into(), number);
+            found.frequency.push(from.number32()?);
+        }
+        for tongue in &mut found.tongues {
+            for _ in 0..from.number()? {
+                let (word, number) = (from.text()?, from.number32()?);
+                found.bytes += word.len() + 40;
+                tongue.words.insert(word.into(), number);
+            }
+        }
+        Some(found)
     }
 
     /// How each of its languages forms words.

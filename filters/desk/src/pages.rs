@@ -55,6 +55,7 @@ pub(super) fn told(
         max_tokens: usize::try_from(talk.max_tokens).unwrap_or(usize::MAX),
         answer_tokens: usize::try_from(answer_tokens).unwrap_or(usize::MAX),
         locale: talk.locale,
+        vector: None,
     };
     let answer = match which {
         BuiltIn::SiteInfo => library.about(&question),

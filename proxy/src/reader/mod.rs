@@ -303,6 +303,7 @@ mod tests {
                 nofollow: false,
                 alternate_markdown: None,
                 modified: None,
+                anchors: Vec::new(),
             };
             let kept = Kept {
                 page: Arc::new(page),

@@ -116,8 +116,12 @@ fn told(turn: &Turn, place: &str) -> String {
     let mut result = Vec::new();
     json::object(&mut result, |result| {
         let session = turn.session();
-        if session.is_some() || failed || !turn.flags().is_empty() {
+        let confidence = confidence(turn);
+        if session.is_some() || failed || confidence.is_some() || !turn.flags().is_empty() {
             json::object(result.key("_meta"), |meta| {
+                if let Some(confidence) = confidence {
+                    meta.value("confidence", confidence);
+                }
                 if let Turn::Confirm(asked) = turn {
                     meta.text("confirmation", &asked.token);
                 }
@@ -145,6 +149,14 @@ fn told(turn: &Turn, place: &str) -> String {
     result.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
 }
 
+/// How much an answer is to be trusted, where that is known.
+fn confidence(turn: &Turn) -> Option<&Value> {
+    match turn {
+        Turn::Answer(answer) => Some(&answer.confidence).filter(|confidence| !confidence.is_null()),
+        _ => None,
+    }
+}
+
 /// The parts of an answer that are not in its words.
 fn more(answer: &Answered) -> Option<Value> {
     let empty = |value: &Value| match value {
@@ -156,8 +168,14 @@ fn more(answer: &Answered) -> Option<Value> {
     let sources = answer.sources.clone().map(Value::from);
     let parts = [("payload", answer.payload.clone()), ("sources", sources), ("follow_up", answer.follow_up.clone())];
     let parts = parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part.filter(|part| !empty(part))?)));
-    let more: Map<String, Value> = parts.collect();
-    (!more.is_empty()).then_some(Value::Object(more))
+    let mut more: Map<String, Value> = parts.collect();
+    if more.is_empty() {
+        return None;
+    }
+    if !answer.confidence.is_null() {
+        more.insert("confidence".into(), answer.confidence.clone());
+    }
+    Some(Value::Object(more))
 }
 
 /// An answer in words.
@@ -250,6 +268,10 @@ mod tests {
         assert_eq!(told["content"][1]["text"], "{\"sources\":[{\"url\":\"/a\"}]}");
         assert_eq!((&told["structuredContent"], &told["isError"]), (&whole(&turn), &json!(false)));
         assert_eq!(told["_meta"], json!({ "session_id": "s-1", "flags": ["pii"] }));
+        let sure = Turn::Answer(Box::new(Answered { confidence: json!(0.83), ..answer.clone() }));
+        let sure = result(&sure, "");
+        assert_eq!(sure["content"][1]["text"], "{\"confidence\":0.83,\"sources\":[{\"url\":\"/a\"}]}");
+        assert_eq!(sure["_meta"]["confidence"], 0.83);
         let plain = Answered { sources: Some(Vec::new()), session: None, flags: Vec::new(), ..answer };
         let plain = result(&Turn::Answer(Box::new(plain)), "");
         assert_eq!((plain["content"].as_array().map(Vec::len), plain.get("_meta")), (Some(1), None));

@@ -179,6 +179,7 @@ mod tests {
                 nofollow: false,
                 alternate_markdown: None,
                 modified: None,
+                anchors: Vec::new(),
             })
         };
         let facts = frontdesk_ask::SiteFacts::default();

@@ -3,11 +3,13 @@
 //! Used for pages as Markdown, and by the crawler for answers. What is read here was
 //! written by others: every bound holds before the work it bounds.
 
+mod anchors;
 mod article;
 mod article_signs;
 mod code;
 pub mod crawl;
 mod facts;
+mod faq;
 mod fate;
 mod images;
 mod link_markup;

@@ -3,8 +3,10 @@
 use url::Url;
 
 use super::{
+    anchors,
     article::{self, Article},
     facts::{self, path_and_query},
+    faq,
     parse::{self, MAX_DEPTH},
     prune::{self, Links},
     published::Published,
@@ -46,6 +48,8 @@ pub struct Page {
     pub nofollow: bool,
     /// The site's own Markdown of this page, as path and query.
     pub alternate_markdown: Option<String>,
+    /// Headings and the fragments under which they can be reached, in the order of the page.
+    pub anchors: Vec<(String, String)>,
 }
 
 /// Reads a page found at `at`; `None` where it cannot be read within bounds (size, depth, time), or has no words.
@@ -82,6 +86,8 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
         return None;
     }
     let facts = facts::collect(&document.root(), at);
+    let anchors = anchors::of(&document.root());
+    let pairs = faq::of_scripts(&document.root());
     // Start pages list what the site has, whatever they say.
     let article = (facts.signs.is_article() && at.path() != "/").then(|| article::find(&document)).flatten();
     let content = match article.as_ref().and_then(Article::root) {
@@ -90,7 +96,8 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
     };
     prune::prune(&content, facts.base.as_ref().unwrap_or(at), links)?;
     let heading = article.as_ref().and_then(|article| article.title.as_deref()).or(facts.title.as_deref());
-    let markdown = headed(write::markdown(&content.root, MAX_MARKDOWN_BYTES)?, heading);
+    let markdown = write::markdown(&content.root, MAX_MARKDOWN_BYTES)?;
+    let markdown = headed(with_answers(markdown, &pairs, facts.base.as_ref().unwrap_or(at), links), heading);
     let path = path_and_query(at);
     let is_login = facts.asks_for_password && markdown.trim().len() <= MAX_LOGIN_BYTES;
     let marks = Marks { acting: facts.acting, is_login, published: facts.published };
@@ -106,6 +113,32 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
         noindex: facts.noindex,
         nofollow: facts.nofollow,
         alternate_markdown: facts.alternate_markdown,
+        anchors,
     })?;
     Some((page, marks))
+}
+
+/// Markdown with the questions and answers that a page has in its JSON-LD alone.
+fn with_answers(mut markdown: String, pairs: &[faq::Pair], base: &Url, links: Links<'_>) -> String {
+    for faq::Pair { question, answer } in pairs {
+        let Some(answer) = fragment(answer, base, links).filter(|answer| !answer.trim().is_empty()) else { continue };
+        if !faq::is_there(&markdown, &answer) && markdown.len() + answer.len() < MAX_MARKDOWN_BYTES {
+            if !markdown.is_empty() {
+                markdown.push('\n');
+            }
+            markdown.push_str(&format!("## {}\n\n{}\n", write::plain(question), answer.trim()));
+        }
+    }
+    markdown
+}
+
+/// A piece of HTML as Markdown.
+fn fragment(html: &str, base: &Url, links: Links<'_>) -> Option<String> {
+    let document = parse::parse(html)?;
+    if !walk::is_within(&document.tree, MAX_DEPTH) {
+        return None;
+    }
+    let content = Content { root: document.body()?, found: Found::Article };
+    prune::prune(&content, base, links)?;
+    write::markdown(&content.root, MAX_MARKDOWN_BYTES)
 }

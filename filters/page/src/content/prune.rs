@@ -10,7 +10,7 @@ use dom_query::NodeRef;
 use url::{Position, Url};
 
 use super::{
-    code,
+    code, faq,
     fate::Fate,
     images, math,
     parse::PATIENCE,
@@ -172,7 +172,7 @@ struct Pruning<'a> {
 impl Pruning<'_> {
     /// `None`: give the page up.
     fn fate(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
-        if is_hidden(node) && !tabs::is_panel(node) && !math::is_shown_as_image(node)
+        if is_hidden(node) && !tabs::is_panel(node) && !math::is_shown_as_image(node) && !faq::is_answer(node)
             || has_word(node, "role", &SURROUNDINGS)
             || has_word(node, "class", &["ahp-notice"])
         {
@@ -188,6 +188,11 @@ impl Pruning<'_> {
             return Some(Fate::Drop);
         }
         Some(match called.as_str() {
+            // A question may be a button that unfolds its answer.
+            "button" | "span" | "div" | "p" | "a" if faq::is_question(node) && !contains(node, &HEADINGS) => {
+                let around = node.parent().filter(|around| HEADINGS.contains(&name(around).as_str()));
+                Fate::Rename(if around.is_some() { "span" } else { "summary" })
+            }
             "script" | "style" | "noscript" | "template" | "svg" | "canvas" | "iframe" | "object" | "embed"
             | "video" | "audio" | "nav" | "footer" | "select" | "textarea" | "button" | "datalist" | "link"
             | "meta" | "head" | "title" | "frameset" | "applet" | "colgroup" => Fate::Drop,

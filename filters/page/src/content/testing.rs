@@ -16,5 +16,6 @@ pub fn page(path: &str, title: &str, markdown: &str) -> Page {
         nofollow: false,
         alternate_markdown: None,
         modified: None,
+        anchors: Vec::new(),
     }
 }

@@ -76,6 +76,7 @@ fn shelf(words: &str, count: usize) -> Books {
             nofollow: false,
             alternate_markdown: None,
             modified: None,
+            anchors: Vec::new(),
         };
         let (target, page) = (page.path.as_str().into(), Arc::new(page));
         let kept = Kept {

@@ -12,8 +12,10 @@ use frontdesk_base::date;
 use super::acts;
 use crate::content::Page;
 
-/// The most that all pages together may take, in bytes: Markdown, titles, and what is kept of links.
+/// The most that all pages together may take, in bytes: Markdown, titles, and what is kept of links. An operator who wants
+/// many pages gets more room, by the page.
 pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+const BYTES_A_PAGE: usize = 16 * 1024;
 /// The most of one page's Markdown; of a longer one the beginning is kept.
 pub const MOST_OF_PAGE: usize = 1024 * 1024;
 /// The most links of one page that are kept.
@@ -141,7 +143,7 @@ impl Books {
         if !self.kept.contains_key(target) && self.kept.len() >= max_pages {
             return Put::Full;
         }
-        if self.bytes - before + kept.size() > MOST_BYTES {
+        if self.bytes - before + kept.size() > most_bytes(max_pages) {
             self.remove(target);
             return Put::Full;
         }
@@ -221,13 +223,18 @@ impl Books {
 
     /// Whether no further page would be taken in.
     pub fn is_full(&self, max_pages: usize) -> bool {
-        self.kept.len() >= max_pages || self.bytes >= MOST_BYTES
+        self.kept.len() >= max_pages || self.bytes >= most_bytes(max_pages)
     }
 
     /// Another number for other pages.
     pub fn version(&self) -> u64 {
         self.version
     }
+}
+
+/// The most that all pages together may take, where so many are wanted.
+fn most_bytes(max_pages: usize) -> usize {
+    MOST_BYTES.max(max_pages.saturating_mul(BYTES_A_PAGE))
 }
 
 impl Kept {
@@ -242,6 +249,7 @@ impl Kept {
             + page.title.len()
             + page.markdown.len()
             + words
+            + page.anchors.iter().map(|(heading, id)| heading.len() + id.len() + 48).sum::<usize>()
             + (self.links.len() + self.lists.len()) * LINK
     }
 }

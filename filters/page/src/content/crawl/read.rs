@@ -205,5 +205,6 @@ fn from_markdown(text: &str, ask: &Ask) -> Page {
         nofollow: false,
         alternate_markdown: None,
         modified: None,
+        anchors: Vec::new(),
     }
 }

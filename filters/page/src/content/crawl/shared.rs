@@ -65,6 +65,7 @@ fn line(target: &str, kept: &Kept) -> Value {
         "path": target, "title": page.title, "description": page.description, "language": page.language,
         "markdown": page.markdown, "links": links, "lists": lists, "etag": etag, "modified": last_modified,
         "listed": listed_modified, "updated": page.modified, "guessed": guessed, "checked": checked,
+        "canonical": page.canonical, "anchors": page.anchors,
     })
 }
 
@@ -90,14 +91,21 @@ fn read(line: &Value) -> Option<(Arc<str>, Kept)> {
             markdown: text("markdown")?,
             path: path.clone(),
             links: Vec::new(),
-            canonical: None,
+            canonical: text("canonical"),
             noindex: false,
             nofollow: false,
             alternate_markdown: None,
             modified: text("updated"),
+            anchors: anchors(line),
         }),
     };
     Some((path.into(), kept))
+}
+
+/// Headings and their fragments; none where an earlier version wrote the line.
+fn anchors(line: &Value) -> Vec<(String, String)> {
+    let pair = |pair: &Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_str()?.to_owned()));
+    line.get("anchors").and_then(Value::as_array).map(|all| all.iter().filter_map(pair).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -309,3 +309,19 @@ fn small_things_that_people_see_are_seen() {
     is("<p>x<hr><p>y", "x\n\n---\n\ny", "x y");
     is("<div>a<p>b</p>c<div>d</div></div>", "a\n\nb\n\nc\n\nd", "a b c d");
 }
+
+#[test]
+fn questions_and_answers_of_markup_are_on_the_page_though_they_are_folded_away() {
+    let html = "<title>Help</title><script type='application/ld+json'>{\"@type\": \"FAQPage\", \"mainEntity\": [
+        {\"@type\": \"Question\", \"name\": \"Do you ship abroad?\", \"acceptedAnswer\": {\"text\": \"<p>To <b>nine</b> countries.</p>\"}},
+        {\"@type\": \"Question\", \"name\": \"Is there a shop?\", \"acceptedAnswer\": {\"text\": \"One in Oslo.\"}}]}</script>
+        <main><h1>Help</h1><h2>Is there a shop?</h2><p>One in Oslo.</p>
+        <div itemscope itemtype='https://schema.org/Question'><button itemprop=name>Can I return it?</button>
+        <div style='display:none' itemprop=acceptedAnswer itemscope itemtype='https://schema.org/Answer'>
+        <div itemprop=text>Within 30 days.</div></div></div></main>";
+    assert_eq!(
+        markdown(html),
+        "# Help\n\n## Is there a shop?\n\nOne in Oslo.\n\n**Can I return it?**\n\nWithin 30 days.\n\n## Do you ship \
+         abroad?\n\nTo **nine** countries.\n"
+    );
+}
