@@ -37,6 +37,7 @@ mod commands;
 mod confirmation_page;
 mod confirmed;
 mod conflict;
+mod content_models;
 mod contract_kept;
 mod contract_published;
 mod crashes;

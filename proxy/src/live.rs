@@ -145,6 +145,11 @@ impl Live {
         at(&self.current.load())
     }
 
+    /// The metrics of the process.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// The pages of the site that the crawler has read so far.
     pub fn library(&self) -> Arc<Library> {
         self.library.load_full()

@@ -116,6 +116,7 @@ pub struct Metrics {
     pub harness_passed: IntCounterVec,
     pub harness_dropped: IntCounter,
     pub questions_unanswered: IntCounter,
+    pub model_answers: IntCounterVec,
     content_pages: IntGauge,
     content_bytes: IntGauge,
     crawl_requests: IntCounterVec,

@@ -153,6 +153,24 @@ static CONTENT: Table = closed(&[
     key("answer_tokens", Int(50, 100_000)),
     key("refresh", Text(duration)),
     key("rate", Text(rate)),
+    key("index", Text(any)),
+    key("semantic", Sub(&SEMANTIC)),
+    key("model", Sub(&MODEL)),
+]);
+
+static SEMANTIC: Table = closed(&[
+    key("model", Text(any)),
+    key("url", Text(web_url_or_nothing)),
+    key("name", Text(any)),
+    key("key", Text(any)).secret(),
+]);
+
+static MODEL: Table = closed(&[
+    key("url", Text(web_url)).required(),
+    key("name", Text(filled)).required(),
+    key("key", Text(any)).secret(),
+    key("timeout", Text(duration)),
+    key("tokens_per_day", Int(1, 1_000_000_000_000)),
 ]);
 
 static CONTENT_SIGNALS: Table =

@@ -183,7 +183,31 @@ fn content(view: View) -> Content {
         refresh: view.duration("refresh", "15m"),
         refresh_is_chosen: view.get("refresh").is_some(),
         rate: units::rate(&view.text_or("rate", "2/second")).unwrap_or(Rate { count: 2, span: Span::Second }),
+        index: view.text("index").filter(|path| !path.is_empty()).map(|path| view.base.join(path)),
+        semantic: semantic(View { item: view.get("semantic"), base: view.base }),
+        model: chat_model(View { item: view.get("model"), base: view.base }),
     }
+}
+
+fn semantic(view: View) -> Option<SemanticModel> {
+    let filled = |key| view.text(key).filter(|text| !text.is_empty());
+    let (model, url) = (filled("model").map(|path| view.base.join(path)), filled("url"));
+    (model.is_some() || url.is_some()).then(|| SemanticModel {
+        model,
+        url,
+        name: view.text_or("name", ""),
+        key: view.text_or("key", ""),
+    })
+}
+
+fn chat_model(view: View) -> Option<ChatModel> {
+    Some(ChatModel {
+        url: view.text("url")?,
+        name: view.text_or("name", ""),
+        key: view.text_or("key", ""),
+        timeout: view.duration("timeout", "20s"),
+        tokens_per_day: view.number("tokens_per_day", 1_000_000),
+    })
 }
 
 fn signals(view: View) -> ContentSignals {

@@ -29,6 +29,7 @@ pub(super) fn rules(root: &Item, keys: Keys, found: &mut Findings) {
     tokens(root, found);
     paths(root, keys, found);
     audit(root, found);
+    meaning(root, found);
 }
 
 /// Reports a required credential that no caller can have.
@@ -66,12 +67,37 @@ fn credentials_in_urls(root: &Item, found: &mut Findings) {
     let others = [
         ("harness.url".to_owned(), root.at(&["harness", "url"]), "put the secret into harness.token"),
         ("auth.jwks".to_owned(), root.at(&["auth", "jwks"]), "keys are public; leave it out"),
+        (
+            "content.semantic.url".to_owned(),
+            root.at(&["content", "semantic", "url"]),
+            "put the secret into content.semantic.key",
+        ),
+        (
+            "content.model.url".to_owned(),
+            root.at(&["content", "model", "url"]),
+            "put the secret into content.model.key",
+        ),
     ];
     for (key, item, hint) in urls.chain(others) {
         let url = item.and_then(|item| Some((item, Url::parse(item.str()?).ok()?)));
         if let Some((item, _)) = url.filter(|(_, url)| !url.username().is_empty() || url.password().is_some()) {
             found.mistake(item.line, key, format!("{} carries a user or a password", item.shown())).hint(hint);
         }
+    }
+}
+
+/// Vectors come from one place, and an endpoint needs to know which model is meant.
+fn meaning(root: &Item, found: &mut Findings) {
+    let filled =
+        |key| root.at(&["content", "semantic", key]).filter(|item| item.str().is_some_and(|text| !text.is_empty()));
+    match (filled("model"), filled("url")) {
+        (Some(_), Some(url)) => {
+            found.mistake(url.line, "content.semantic.url", "model is there too; write one of the two");
+        }
+        (None, Some(url)) if filled("name").is_none() => {
+            found.mistake(url.line, "content.semantic.name", "missing: the endpoint has to know which model is meant");
+        }
+        _ => {}
     }
 }
 

@@ -222,6 +222,36 @@ pub struct Content {
     pub refresh: Duration,
     /// The operator set `refresh`. Otherwise a crawl that costs the site much is repeated less often.
     pub refresh_is_chosen: bool,
+    /// The directory in which pages and index survive a restart; `None`: they do not.
+    pub index: Option<PathBuf>,
+    /// `[content.semantic]`; `None`: answers are found by words alone.
+    pub semantic: Option<SemanticModel>,
+    /// `[content.model]`; `None`: answers are quotations.
+    pub model: Option<ChatModel>,
+}
+
+/// `[content.semantic]`: where the vectors of passages and questions come from. One of `model` and `url` is there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SemanticModel {
+    /// The directory of a model that runs in the process.
+    pub model: Option<PathBuf>,
+    /// An embeddings endpoint in OpenAI's form.
+    pub url: Option<String>,
+    pub name: String,
+    /// Sent as a bearer token; empty: none.
+    pub key: String,
+}
+
+/// `[content.model]`: a chat endpoint in OpenAI's form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatModel {
+    pub url: String,
+    pub name: String,
+    /// Sent as a bearer token; empty: none.
+    pub key: String,
+    pub timeout: Duration,
+    /// What the model may read and write in a day, in tokens.
+    pub tokens_per_day: u64,
 }
 
 /// `[content_signals]`.

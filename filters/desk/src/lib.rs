@@ -31,6 +31,7 @@ mod input;
 mod kept;
 mod leaving;
 mod message;
+mod models;
 mod outside;
 mod pages;
 pub mod pending;
@@ -81,6 +82,7 @@ pub use input::Given;
 pub use input::body_of;
 pub use kept::Kept;
 pub use leaving::Flagged;
+pub use models::{Models, NoModels};
 pub use outside::Outside;
 pub use pages::Talk;
 pub use pattern::Pattern;
@@ -123,6 +125,8 @@ pub struct Desk<'a> {
     pub under_way: &'a UnderWay,
     /// The index of the site's pages.
     pub library: &'a Library,
+    /// The operator's models.
+    pub models: &'a dyn Models,
     pub background: &'a dyn Background,
     pub outside: &'a dyn Outside,
     /// The threads that scan large answers.

@@ -13,6 +13,7 @@ use super::{
     perceived::{Fact, Perceived},
 };
 use frontdesk_ask::{Answer, Coverage, Library, Question, Source, Turn};
+use frontdesk_base::tokens;
 use frontdesk_config::BuiltIn;
 
 /// The conversation that a question belongs to.
@@ -45,6 +46,7 @@ pub(super) fn told(
     which: BuiltIn,
     query: &str,
     (talk, answer_tokens): (&Talk<'_>, u64),
+    vector: Option<&[f32]>,
     perceived: &Perceived,
 ) -> Told {
     let meant = perceived.hint.as_ref().map(|hint| format!("{query} {hint}"));
@@ -55,7 +57,7 @@ pub(super) fn told(
         max_tokens: usize::try_from(talk.max_tokens).unwrap_or(usize::MAX),
         answer_tokens: usize::try_from(answer_tokens).unwrap_or(usize::MAX),
         locale: talk.locale,
-        vector: None,
+        vector,
     };
     let answer = match which {
         BuiltIn::SiteInfo => library.about(&question),
@@ -85,6 +87,12 @@ pub(super) fn told(
         }
     }
     Told::of(StatusCode::OK, data.into())
+}
+
+/// How many tokens the words of an answer may take, with its sources and follow-ups beside them.
+pub(super) fn room(data: &Value, max_tokens: u64, answer_tokens: u64) -> usize {
+    let beside = [&data["sources"], &data["follow_up"]].map(|value| u64::from(tokens::count(&value.to_string())));
+    usize::try_from(answer_tokens.min(max_tokens.saturating_sub(beside.iter().sum()))).unwrap_or(usize::MAX)
 }
 
 /// Whether this says that the site does not answer the question.

@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::{
-    Done, Told, pages,
+    Done, Talk, Told, pages,
     records::{self, seconds},
     seen::Seen,
     shape,
@@ -16,7 +16,10 @@ use super::{
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_caller::Proof;
 use frontdesk_config::BuiltIn;
+use frontdesk_firewall::{Firewall, Kind, Modes};
 
+/// How long the words of a model are kept.
+const WORDS_KEPT: Duration = Duration::from_secs(24 * 3600);
 /// Tokens of sources and follow-ups, at most.
 const BESIDE: u64 = 2_000;
 
@@ -54,13 +57,47 @@ impl<'a> Step<'a> {
             self.account.unanswered = pages::is_unanswered(&told.data.value());
             return Ok(self.done(told, Some(left)));
         }
-        let told = pages::told(self.desk.library, which, query, (talk, answer_tokens), &perceived.unwrap_or_default());
+        let library = self.desk.library;
+        let vector = match which {
+            BuiltIn::ContentSearch if library.vectors().is_some() => self.desk.models.vector(query).await,
+            _ => None,
+        };
+        let perceived = perceived.unwrap_or_default();
+        let told = pages::told(library, which, query, (talk, answer_tokens), vector.as_deref(), &perceived);
+        let told = match which {
+            BuiltIn::ContentSearch if self.desk.models.writes() => self.in_words(query, talk, told).await,
+            _ => told,
+        };
         self.account.unanswered = pages::is_unanswered(&told.data.value());
         let told = self.shown(told).await?;
         if let Some(key) = key {
             self.desk.kept.keep(key, &*self.keepable(&told).await, self.plan.ttl);
         }
         Ok(self.done(told, None))
+    }
+
+    /// The same answer in the words of the operator's model, with the passages that it names; as it is where the model has
+    /// none. The same passages and question get the same words for a day.
+    async fn in_words(&self, query: &str, talk: &Talk<'_>, told: Told) -> Told {
+        let mut data = told.data.value().into_owned();
+        let Some(answer) = data["answer"].as_str().filter(|_| !pages::is_unanswered(&data)) else { return told };
+        // What may be addressed to a model is not handed to one, and not taken from one.
+        let searched = Firewall::new(Modes::REPORT, [], Vec::new());
+        let is_safe = |text: &str| !searched.scan(text.as_bytes()).iter().any(|found| found.kind == Kind::Injection);
+        let Some(draft) = self.desk.library.draft(query, talk.before, answer, is_safe) else { return told };
+        let most = pages::room(&data, talk.max_tokens, self.desk.compiled.settings.content.answer_tokens);
+        let model = self.desk.compiled.settings.content.model.as_ref();
+        let model = model.map(|model| format!("{} {}", model.url, model.name)).unwrap_or_default();
+        let key = records::fingerprint(&[b"words", model.as_bytes(), &most.to_be_bytes(), draft.user.as_bytes()]);
+        if let Some((words, _)) = self.desk.kept.get(&key) {
+            data["answer"] = words.data.value().into_owned();
+            return Told { data: data.into(), ..told };
+        }
+        let Some(reply) = self.desk.models.write(&draft).await else { return told };
+        let Some(words) = self.desk.library.written(&draft, &reply, most, is_safe) else { return told };
+        self.desk.kept.keep(key, &Told::of(StatusCode::OK, Value::from(words.clone()).into()), WORDS_KEPT);
+        data["answer"] = words.into();
+        Told { data: data.into(), ..told }
     }
 
     /// Runs a read, from the cache where possible.

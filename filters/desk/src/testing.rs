@@ -124,6 +124,7 @@ pub(super) fn at_desk_with<T>(
         counters: &counters,
         under_way: &Default::default(),
         library: &library,
+        models: &crate::NoModels,
         background: around,
         outside: around,
         apart: around,

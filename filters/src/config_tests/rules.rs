@@ -253,3 +253,31 @@ fn a_near_miss_of_what_is_never_published_is_a_mistake() {
     );
     warns("[cache]\nmax-age-seconds = 1\n", "did you mean \"max_age_seconds\"?");
 }
+
+#[test]
+fn vectors_come_from_one_place_and_an_endpoint_names_its_model() {
+    let content = |text: &str| with_upstream(&format!("[content]\n{text}"));
+    let declared = |text: &str| declare_in(&content(text), &Pretended::default()).unwrap().settings.content;
+    let least = declared("");
+    assert_eq!((least.index, least.semantic, least.model), (None, None, None));
+    let all = declared(
+        "index = 'index'\n[content.semantic]\nurl = 'http://127.0.0.1:1/v1'\nname = 'm'\n[content.model]\n\
+         url = 'http://127.0.0.1:1/v1'\nname = 'words'\n",
+    );
+    assert_eq!(all.index.as_deref(), Some(Path::new("/conf/index")));
+    assert_eq!(
+        all.semantic.map(|semantic| (semantic.url, semantic.name, semantic.model)),
+        Some((Some("http://127.0.0.1:1/v1".into()), "m".into(), None))
+    );
+    let model = all.model.unwrap();
+    assert_eq!((model.timeout.as_secs(), model.tokens_per_day), (20, 1_000_000));
+    refuses(
+        "[content.semantic]\nmodel = 'm'\nurl = 'http://a'\nname = 'm'\n",
+        "content.semantic.url: model is there too",
+    );
+    refuses("[content.semantic]\nurl = 'http://a'\n", "content.semantic.name: missing");
+    refuses("[content.semantic]\nurl = 'ftp://a'\n", "content.semantic.url: \"ftp://a\" is not a URL");
+    refuses("[content.model]\nname = 'm'\n", "content.model.url: missing");
+    refuses("[content.model]\nurl = 'http://u:p@a'\nname = 'm'\n", "carries a user or a password");
+    refuses("[content.model]\nurl = 'http://a'\nname = 'm'\ntokens_per_day = 0\n", "content.model.tokens_per_day");
+}

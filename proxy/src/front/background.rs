@@ -190,6 +190,7 @@ impl Front {
             counters: running.store.counters.as_ref(),
             under_way: &running.store.under_way,
             library,
+            models: self.outbound.as_ref(),
             background,
             outside: self.outbound.as_ref(),
             apart: self,

@@ -203,6 +203,12 @@ impl Metrics {
                 "frontdesk_questions_unanswered_total",
                 "Questions that the site's pages do not answer.",
             )?,
+            model_answers: counters(
+                &r,
+                "frontdesk_model_answers_total",
+                "Questions that went to the model of content.model, by what became of them.",
+                &["result"],
+            )?,
             content_pages: gauge(&r, "frontdesk_content_pages", "Known pages of the site.")?,
             content_bytes: gauge(&r, "frontdesk_content_bytes", "Bytes of the index of the site's pages.")?,
             crawl_requests: counters(

@@ -6,6 +6,7 @@ mod deliver;
 mod exchange;
 mod held;
 pub mod lines;
+mod models;
 mod named;
 mod page;
 mod post;
@@ -40,6 +41,7 @@ use url::Url;
 
 pub use carry::{Carrier, Told};
 pub use held::{Held, room_to_read};
+pub use models::model_name;
 pub use page::{Body, Rest};
 pub use read::Question;
 pub use visits::{Visited, Visits};
@@ -61,6 +63,8 @@ pub struct Outbound {
     transport: OnceLock<TransportConnector>,
     /// Known once deliveries may start.
     live: OnceLock<Arc<Live>>,
+    /// What the operator's models have been asked.
+    asked_models: models::Asked,
 }
 
 /// The `Host` of a request, and whether a client would have used TLS.
@@ -100,7 +104,8 @@ impl Outbound {
     pub fn new() -> Arc<Self> {
         let connector = Connector::new(None);
         let plain = v1::Connector::new(None);
-        Arc::new(Self { connector, plain, transport: OnceLock::new(), live: OnceLock::new() })
+        let asked_models = models::Asked::default();
+        Arc::new(Self { connector, plain, transport: OnceLock::new(), live: OnceLock::new(), asked_models })
     }
 
     /// A connection, kept or new. The connect is boxed: its future contains a whole TLS handshake and would add 160 KB

@@ -4,11 +4,13 @@
 //! only, one request at a time, and at most `content.rate`. The filters decide what to read and in what order. This
 //! module does the requests, the pace, and the publication of the pages.
 
+mod disk;
 mod pace;
 mod publishing;
 mod report;
 mod round;
 mod shared;
+mod vectors;
 
 use std::{
     sync::Arc,
@@ -48,6 +50,9 @@ pub struct Reader {
     known: Mutex<Known>,
     /// The site's name that was logged last.
     named: Mutex<Option<String>>,
+    /// What the index on disk was written from.
+    saved: Mutex<disk::Saved>,
+    vectors: vectors::Known,
     /// The crawl results of other replicas; `None` if there are none.
     shared: tokio::sync::Mutex<Option<(Site, Shared)>>,
 }
@@ -114,6 +119,8 @@ impl Reader {
             drain: drain.clone(),
             known: Mutex::new(known),
             named: Mutex::default(),
+            saved: Mutex::default(),
+            vectors: Default::default(),
             shared: Default::default(),
         })
     }
@@ -137,6 +144,7 @@ impl Reader {
             };
             if self.known.lock().site.as_ref() != Some(&site) {
                 self.forget(&running, Some(site.clone())).await?;
+                self.restore(&running, &site).await?;
             }
             if Instant::now() < self.known.lock().due {
                 let (books, published) = {

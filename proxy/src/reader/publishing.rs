@@ -33,9 +33,11 @@ impl Reader {
         let facts = settings.content.concierge.then(|| site_facts(settings));
         let count = pages.len();
         let (dated, site_map) = (books.dated(), books.site_map().map(str::to_owned));
+        // Of the pages that are known already nothing is read again.
+        let (before, vectors, configured) = (self.live.library(), self.vectors.clone(), running.clone());
         let built = tokio::task::spawn_blocking(move || {
-            let library = facts.map_or_else(Library::empty, |facts| Library::build(&facts, &pages));
-            let library = library.covering(coverage);
+            let library = facts.map_or_else(Library::empty, |facts| before.renewed(&facts, &pages));
+            let library = vectors.given_to(library.covering(coverage), &configured);
             (library, Contents::new(dated, site_map))
         });
         let (library, contents) = built.await.map_err(|e| e.to_string())?;

@@ -9,7 +9,9 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use tokio::time::sleep;
 
 use super::{
-    Reader, Site, now,
+    Reader, Site,
+    disk::SAVED,
+    now,
     pace::Pace,
     publishing::{News, tell},
     report::{Heard, Report, tell_left_out},
@@ -58,7 +60,7 @@ impl Reader {
         let before = books.version();
         let mut crawl = Crawl::new(site.rules.clone(), books, now());
         let (mut pace, mut report) = (Pace::default(), Report::default());
-        let (mut news, mut told) = (News::default(), None::<Instant>);
+        let (mut news, mut told, mut saved) = (News::default(), None::<Instant>, Instant::now());
         loop {
             let running = self.live.current();
             if super::site(&running).as_ref() != Some(site) || !running.snapshot.settings.reads_site() {
@@ -97,6 +99,10 @@ impl Reader {
                     tell(others, crawl.books(), 0, true).await;
                     told = Some(Instant::now());
                 }
+                if saved.elapsed() >= SAVED {
+                    self.save(site, crawl.books(), 0).await;
+                    saved = Instant::now();
+                }
             }
             if let Some(pause) = crawl.pause()
                 && !self.wait(pause, others.as_deref_mut()).await
@@ -120,6 +126,9 @@ impl Reader {
                 (Ending::Stopped(_), true) => self.show_unreadable(&running, books.version()).await?,
                 _ => drop(self.show(&running, &books, coverage).await?),
             }
+        }
+        if matches!(ending, Ending::Complete | Ending::Spent) && !books.is_empty() {
+            self.save(site, &books, now()).await;
         }
         if let (Some(others), Ending::Complete | Ending::Spent) = (others, &ending) {
             tell(others, &books, now(), books.version() != before).await;

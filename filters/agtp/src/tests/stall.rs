@@ -163,6 +163,7 @@ impl Stall {
             counters: &self.counters,
             under_way: &Default::default(),
             library: &self.library,
+            models: &frontdesk_desk::NoModels,
             background: &self.around,
             outside: &self.around,
             apart: &self.around,

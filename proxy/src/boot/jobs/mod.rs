@@ -11,6 +11,7 @@ mod read;
 mod seen;
 mod site;
 mod store;
+mod vectors;
 
 pub(super) use chains::flush;
 pub(super) use store::flush_ends;
@@ -45,6 +46,7 @@ pub(super) fn start(
     chains: &Arc<Chains>,
     drain: &watch::Receiver<bool>,
 ) {
+    let reader = Reader::new(live, outbound, metrics, drain);
     let jobs = vec![
         look(live),
         resolve(live),
@@ -58,7 +60,8 @@ pub(super) fn start(
         harness::greet(live, metrics),
         harness::tell(live, metrics),
         seen::sample(metrics),
-        read::read(live, Reader::new(live, outbound, metrics, drain)),
+        read::read(live, reader.clone()),
+        vectors::make(reader),
     ];
     #[cfg(feature = "handoff")]
     let jobs = jobs.into_iter().chain([handoff::look(live)]).collect();
