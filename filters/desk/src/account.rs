@@ -28,8 +28,8 @@ pub struct Account {
     pub unkept: bool,
     /// The site may or may not have carried out the call.
     pub in_doubt: bool,
-    /// It was a question that the site's pages do not answer.
-    pub unanswered: bool,
+    /// The question, where the site's pages do not answer it.
+    pub unanswered: Option<String>,
     /// What was found in what leaves; not what was found when it was first told.
     pub flags: Flags,
     /// The same as the caller gets it, also for a replay.
@@ -55,7 +55,7 @@ impl Account {
             steps: Vec::new(),
             unkept: false,
             in_doubt: false,
-            unanswered: false,
+            unanswered: None,
             flags: Flags::default(),
             flagged: Vec::new(),
             confirmed: false,

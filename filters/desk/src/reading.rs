@@ -54,7 +54,7 @@ impl<'a> Step<'a> {
         });
         if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
             self.account.decision = "cached";
-            self.account.unanswered = pages::is_unanswered(&told.data.value());
+            self.account.unanswered = pages::is_unanswered(&told.data.value()).then(|| query.to_owned());
             return Ok(self.done(told, Some(left)));
         }
         let library = self.desk.library;
@@ -68,7 +68,7 @@ impl<'a> Step<'a> {
             BuiltIn::ContentSearch if self.desk.models.writes() => self.in_words(query, talk, told).await,
             _ => told,
         };
-        self.account.unanswered = pages::is_unanswered(&told.data.value());
+        self.account.unanswered = pages::is_unanswered(&told.data.value()).then(|| query.to_owned());
         let told = self.shown(told).await?;
         if let Some(key) = key {
             self.desk.kept.keep(key, &*self.keepable(&told).await, self.plan.ttl);

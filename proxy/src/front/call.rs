@@ -107,8 +107,9 @@ impl Front {
         if account.in_doubt {
             self.metrics.in_doubt.with_label_values(&[&account.capability]).inc();
         }
-        if account.unanswered {
+        if let Some(question) = &account.unanswered {
             self.metrics.questions_unanswered.inc();
+            self.metrics.seen.note_unanswered(question);
         }
         self.metrics.flagged(&account.flags);
         self.metrics.called(&account.capability, account.decision, account.duration);

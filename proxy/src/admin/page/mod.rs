@@ -14,6 +14,7 @@ mod login;
 mod refused;
 mod sessions;
 mod traffic;
+mod unanswered;
 mod view;
 
 use std::time::Instant;

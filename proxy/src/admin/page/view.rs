@@ -8,7 +8,7 @@ use frontdesk_filters::{
     state::NotKept,
 };
 
-use super::{Operator, behind, calls, config, desk, html::Html, limits, login, refused, traffic};
+use super::{Operator, behind, calls, config, desk, html::Html, limits, login, refused, traffic, unanswered};
 use crate::{
     admin::Admin,
     live::{self, Failure, Running},
@@ -102,6 +102,7 @@ impl<'a> View<'a> {
         part(html, "desk", true, |html| desk::desk(html, self));
         part(html, "traffic", false, |html| traffic::traffic(html, self));
         part(html, "refused", false, |html| refused::refused(html, self));
+        part(html, "unanswered", false, |html| unanswered::unanswered(html, self));
         part(html, "calls", false, |html| calls::calls(html, self));
         part(html, "limits", false, |html| limits::limits(html, self));
         part(html, "behind", false, |html| behind::behind(html, self));

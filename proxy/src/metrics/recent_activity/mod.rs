@@ -7,11 +7,13 @@ mod calls;
 mod near;
 mod refused;
 mod traffic;
+mod unanswered;
 
 pub use calls::{Calls, STEP, STEPS};
 pub use near::Close;
 pub use refused::{Refused, What};
 pub use traffic::{Rates, SECONDS};
+pub use unanswered::Unanswered;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -25,6 +27,7 @@ use super::Metrics;
 use near::Table;
 use refused::Ring;
 use traffic::Traffic;
+use unanswered::Questions;
 
 /// The kind of client of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +72,7 @@ pub struct Seen {
     calls: Mutex<Calls>,
     refused: Mutex<Ring>,
     near: Mutex<Table>,
+    unanswered: Mutex<Questions>,
 }
 
 impl Seen {
@@ -101,6 +105,16 @@ impl Seen {
     /// The latest refusals, most recent first.
     pub fn refused(&self) -> Vec<Refused> {
         self.refused.lock().latest()
+    }
+
+    /// Records a question that the site's pages do not answer.
+    pub fn note_unanswered(&self, question: &str) {
+        self.unanswered.lock().note(question, now());
+    }
+
+    /// The latest of these questions, most recent first.
+    pub fn unanswered(&self) -> Vec<Unanswered> {
+        self.unanswered.lock().latest()
     }
 
     /// Records that a caller is close to a limit.
