@@ -6,6 +6,10 @@
 mod budget;
 mod chat;
 mod embeddings;
+#[cfg(feature = "semantic")]
+mod in_process;
+#[cfg(feature = "semantic")]
+mod local;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -40,6 +44,8 @@ pub(super) struct Asked {
     /// The last request to it failed, and the log says so.
     chat_is_away: AtomicBool,
     embeddings_are_away: AtomicBool,
+    #[cfg(feature = "semantic")]
+    loaded: in_process::Loaded,
 }
 
 impl Default for Asked {
@@ -49,6 +55,8 @@ impl Default for Asked {
             under_way: Semaphore::new(AT_ONCE),
             chat_is_away: AtomicBool::default(),
             embeddings_are_away: AtomicBool::default(),
+            #[cfg(feature = "semantic")]
+            loaded: in_process::Loaded::default(),
         }
     }
 }
@@ -99,6 +107,9 @@ impl Outbound {
     /// Why it cannot be used.
     pub async fn embeddings<'a>(&'a self, semantic: &'a SemanticModel) -> Result<Box<dyn Embeddings + 'a>, String> {
         match &semantic.model {
+            #[cfg(feature = "semantic")]
+            Some(dir) => Ok(Box::new(self.asked_models.loaded.get(dir).await?)),
+            #[cfg(not(feature = "semantic"))]
             Some(_) => {
                 Err("this build of Frontdesk runs no model: build it with the feature `semantic`, or name an endpoint \
                             in content.semantic.url"
