@@ -19,7 +19,7 @@ pub fn document(settings: &Settings, occupied: &Occupied, openapi: Option<&str>)
         return None;
     }
     let script = script(openapi?)?;
-    let variant = Variant::new("text/javascript; charset=utf-8", script, &card_cache_control());
+    let variant = Variant::new("text/javascript; charset=utf-8", script, &card_cache_control()).generated();
     Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
 }
 
