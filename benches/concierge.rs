@@ -62,6 +62,7 @@ fn site(pages: usize) -> Vec<Arc<Page>> {
             noindex: false,
             nofollow: false,
             alternate_markdown: None,
+            modified: None,
             anchors: Vec::new(),
         })
     };

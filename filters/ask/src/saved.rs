@@ -159,6 +159,7 @@ fn unknown(path: &str) -> Page {
         noindex: true,
         nofollow: false,
         alternate_markdown: None,
+        modified: None,
         anchors: Vec::new(),
     }
 }

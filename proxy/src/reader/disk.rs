@@ -17,9 +17,9 @@ use frontdesk_filters::{
     content::{
         Page,
         crawl::{Books, Rules, shared},
-        llms::Contents,
     },
     desk::site_facts,
+    discovery::Contents,
 };
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ impl Reader {
             };
             let coverage = if at > 0 { Coverage::Whole } else { Coverage::Partial };
             let library = vectors.given_to(library.covering(coverage), &configured);
-            Ok(Some((library, Contents::of(&pages), books, at, coverage)))
+            Ok(Some((library, Contents::new(books.dated(), books.site_map().map(str::to_owned)), books, at, coverage)))
         });
         let read: io::Result<Option<_>> = read.await.map_err(|e| e.to_string())?;
         let (library, contents, books, at, coverage) = match read {
