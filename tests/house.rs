@@ -9,7 +9,7 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
@@ -17,9 +17,11 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("filters/config", &["frontdesk-base", "frontdesk-firewall", "frontdesk-page"]),
     ("filters/caller", &["frontdesk-base", "frontdesk-config", "frontdesk-state"]),
     ("filters/ask", &["frontdesk-base", "frontdesk-page"]),
+    ("filters/answers", &["frontdesk-base", "frontdesk-config", "frontdesk-page"]),
     (
         "filters/desk",
         &[
+            "frontdesk-answers",
             "frontdesk-ask",
             "frontdesk-base",
             "frontdesk-caller",

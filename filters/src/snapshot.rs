@@ -13,7 +13,7 @@ use crate::dialect::agtp::Spoken;
 use crate::handoff;
 use crate::{
     content::{crawl::Paths, llms},
-    desk::{Compiled, ticket::Ticket},
+    desk::{Compiled, files_endpoint, ticket::Ticket},
     dialect::{
         Announcement, DIALECTS, Entry, Explain, Occupied, Publishing, ahp, api_catalog, cache_control, mcp, openapi,
     },
@@ -146,6 +146,9 @@ impl Snapshot {
         }
         if let Some(list) = api_catalog::document(declaration, occupied, &announcements) {
             endpoints.add(Endpoint::document(list, problem::reply));
+        }
+        if let Some(files) = files_endpoint(&declaration.settings) {
+            endpoints.add(files);
         }
         let confirmed = frontdesk_confirm::endpoints(&declaration.settings);
         confirmed.into_iter().for_each(|endpoint| endpoints.add(endpoint));

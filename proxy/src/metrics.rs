@@ -106,6 +106,7 @@ pub struct Metrics {
     pub store_clock_ahead: Gauge,
     calls: IntCounterVec,
     pub in_doubt: IntCounterVec,
+    pub site_changed: IntCounterVec,
     call_seconds: HistogramVec,
     pub audit_up: IntGauge,
     pub audit_written: IntCounter,
@@ -157,7 +158,9 @@ impl Metrics {
     /// because labels must not pile up over many swaps.
     pub fn declared<'a>(&self, capabilities: impl Iterator<Item = &'a str>) {
         let declared: HashSet<&str> = capabilities.collect();
-        for family in [self.calls.collect(), self.call_seconds.collect(), self.in_doubt.collect()].iter().flatten() {
+        let families =
+            [self.calls.collect(), self.call_seconds.collect(), self.in_doubt.collect(), self.site_changed.collect()];
+        for family in families.iter().flatten() {
             for sample in family.get_metric() {
                 let of = |name| sample.get_label().iter().find(|label| label.name() == name).map(LabelPair::value);
                 let Some(capability) = of("capability").filter(|id| !declared.contains(id)) else { continue };
@@ -167,12 +170,14 @@ impl Metrics {
                 } else {
                     let _ = self.call_seconds.remove_label_values(&[capability]);
                     let _ = self.in_doubt.remove_label_values(&[capability]);
+                    let _ = self.site_changed.remove_label_values(&[capability]);
                 }
             }
         }
         for capability in declared {
             // Start at 0, so that the first event shows as an increase.
             self.in_doubt.with_label_values(&[capability]);
+            self.site_changed.with_label_values(&[capability]);
             self.calls.with_label_values(&[capability, Fault::OutcomeUnknown.reason()]);
         }
     }

@@ -158,3 +158,12 @@ pub fn seconds(time: &Value) -> u64 {
     let days = y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719_468;
     days * 86_400 + number(11..13) * 3_600 + number(14..16) * 60 + number(17..19)
 }
+
+/// What `frontdesk check` says about a setup.
+pub fn checked(setup: &Setup) -> String {
+    let dir = super::dir::Dir::new();
+    setup.write_files(&dir);
+    dir.write("frontdesk.toml", setup.text(&super::setup::Ports::free()));
+    let (_, out, err) = super::desk::run_to_end(&["check", "frontdesk.toml"], dir.path());
+    format!("{out}{err}")
+}

@@ -92,6 +92,7 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
             said(422, "upstream_error").with("reason", "response-too-large")
         }
         Fault::Malformed => said(422, "upstream_malformed_response"),
+        Fault::SiteChanged | Fault::LoginRequired => said(422, "upstream_error").with("reason", refusal.reason),
         Fault::SiteFailed if matches!(upstream_status, Some(401 | 403)) => said(422, "upstream_authentication_failed"),
         Fault::SiteFailed => said(422, "upstream_error"),
         Fault::Named(_) => {

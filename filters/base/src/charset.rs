@@ -13,8 +13,13 @@ const PRESCAN_BYTES: usize = 1024;
 /// `<meta>`, else UTF-8 if it is valid and windows-1252 if it is not. In every encoding that browsers know; `None` in
 /// any other.
 pub fn text<'a>(body: &'a [u8], content_type: &str) -> Option<Cow<'a, str>> {
+    decoded(body, content_type).map(|(text, _)| text)
+}
+
+/// The same, and the encoding that it was in.
+pub fn decoded<'a>(body: &'a [u8], content_type: &str) -> Option<(Cow<'a, str>, &'static Encoding)> {
     if let Some((encoding, length)) = Encoding::for_bom(body) {
-        return Some(encoding.decode_without_bom_handling(&body[length..]).0);
+        return Some((encoding.decode_without_bom_handling(&body[length..]).0, encoding));
     }
     let named = page_type::charset(content_type).filter(|charset| !charset.is_empty()).map(str::to_owned);
     let encoding = match named.or_else(|| prescan(body)) {
@@ -23,7 +28,7 @@ pub fn text<'a>(body: &'a [u8], content_type: &str) -> Option<Cow<'a, str>> {
         None if std::str::from_utf8(body).is_ok() => UTF_8,
         None => WINDOWS_1252,
     };
-    Some(encoding.decode_without_bom_handling(body).0)
+    Some((encoding.decode_without_bom_handling(body).0, encoding))
 }
 
 /// The encoding in a `<meta charset>` or `<meta http-equiv>` near the top.

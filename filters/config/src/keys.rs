@@ -137,6 +137,7 @@ static PATHS: Table = closed(&[
     key("openapi", Text(own_path)),
     key("capabilities", Text(own_path)),
     key("confirm", Text(own_path)),
+    key("files", Text(own_path)),
 ]);
 
 static CONTENT: Table = closed(&[

@@ -59,8 +59,38 @@ static CALL: Table = closed(&[
     key("headers", Map(&Text(any))).secret(),
     key("idempotent", Bool),
     key("identity", Word(&["none", "caller"])),
-    key("response", Word(&["json", "wrap", "raw"])),
+    key("response", Word(&["json", "wrap", "raw", "auto", "page", "text", "table", "xml", "file", "extract"])),
+    key("body_template", Text(any)),
+    key("content_type", Text(any)),
+    key("failed", Text(any)),
+    key("cookies", Word(&["call", "session"])),
+    key("extract", Sub(&EXTRACT)),
+    key("form", Sub(&FORM)),
 ]);
+
+static EXTRACT: Table = closed(&[
+    key("each", Text(filled)),
+    key("fields", Map(&TextOr(any, &Sub(&FIELD)))),
+    key("must", Text(filled)),
+    key("next", Text(filled)),
+]);
+
+static FIELD: Table = closed(&[
+    key("select", Text(any)).required(),
+    key("as", Word(&["text", "number", "boolean", "date", "markdown"])),
+    key("all", Bool),
+]);
+
+static FORM: Table = closed(&[
+    key("page", Text(path_and_query)).required(),
+    key("select", Text(filled)),
+    key("submit", Text(filled)),
+    key("done", Sub(&DONE)),
+    key("failed", Text(filled)),
+]);
+
+static DONE: Table =
+    closed(&[key("redirect", Text(filled)), key("select", Text(filled)), key("status", Int(200, 399))]);
 
 static AOM: Table = closed(&[
     key("freshness", Sub(&FRESHNESS)),

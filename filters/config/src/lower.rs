@@ -23,6 +23,9 @@ pub(super) const HTTP: &str = "127.0.0.1:8080";
 /// The default address for the operator's requests.
 pub(super) const ADMIN: &str = "127.0.0.1:9901";
 
+/// The default path of files that the site answered with (`paths.files`).
+pub const FILES: &str = "/agent/files";
+
 /// The default paths of the agent endpoints.
 pub const PATHS: [(&str, &str); 5] = [
     ("converse", "/agent/converse"),
@@ -160,7 +163,8 @@ fn discovery(view: View) -> Discovery {
 fn paths(view: View) -> Paths {
     let [converse, mcp, openapi, capabilities, confirm] =
         PATHS.map(|(key, default)| AgentPath { path: view.text_or(key, default), chosen: view.get(key).is_some() });
-    Paths { converse, mcp, openapi, capabilities, confirm }
+    let files = AgentPath { path: view.text_or("files", FILES), chosen: view.get("files").is_some() };
+    Paths { converse, mcp, openapi, capabilities, confirm, files }
 }
 
 fn content(view: View) -> Content {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    lower_agtp,
+    lower_agtp, lower_pages,
     raw::{Item, Value as Raw},
     schemas::{Pointed, Schemas},
     settings::*,
@@ -93,8 +93,25 @@ fn call(view: View) -> Call {
         response: match view.text("response").as_deref() {
             Some("wrap") => ResponseKind::Wrap,
             Some("raw") => ResponseKind::Raw,
+            Some("auto") => ResponseKind::Auto,
+            Some("page") => ResponseKind::Page,
+            Some("text") => ResponseKind::Text,
+            Some("table") => ResponseKind::Table,
+            Some("xml") => ResponseKind::Xml,
+            Some("file") => ResponseKind::File,
+            Some("extract") => ResponseKind::Extract,
+            None if view.get("extract").is_some() => ResponseKind::Extract,
+            // A form is answered with a page.
+            None if view.get("form").is_some() => ResponseKind::Auto,
             _ => ResponseKind::Json,
         },
+        says: names("errors").into_iter().filter(|(key, _)| key.starts_with('/')).collect(),
+        body_template: view.text("body_template").filter(|text| !text.is_empty()),
+        content_type: view.text("content_type").filter(|text| !text.is_empty()),
+        failed: view.text("failed").filter(|text| !text.is_empty()),
+        extract: view.get("extract").map(|item| lower_pages::extract(View { item: Some(item), ..view })),
+        form_of_page: view.get("form").map(|item| lower_pages::form(View { item: Some(item), ..view })),
+        keeps_cookies: view.text("cookies").as_deref() == Some("session"),
     }
 }
 

@@ -151,9 +151,12 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     let ours = lower::PATHS.iter().map(|(key, default)| (format!("paths.{key}"), root.at(&["paths", key]), *default));
     let handoff = root.get("handoff").map_or("", |_| settings_handoff::PATH);
-    let others =
-        [("harness.gateway_path", ["harness", "gateway_path"], ""), ("handoff.path", ["handoff", "path"], handoff)]
-            .map(|(name, path, default)| (name.to_owned(), root.at(&path), default));
+    let others = [
+        ("paths.files", ["paths", "files"], lower::FILES),
+        ("harness.gateway_path", ["harness", "gateway_path"], ""),
+        ("handoff.path", ["handoff", "path"], handoff),
+    ]
+    .map(|(name, path, default)| (name.to_owned(), root.at(&path), default));
     let mut taken: HashMap<&str, (String, usize)> = HashMap::new();
     for (name, item, default) in ours.chain(others) {
         let path = item.map_or(default, |item| item.str().unwrap_or_default()).trim_end_matches('/');

@@ -14,6 +14,7 @@ use super::{
     mistake::Findings,
     names,
     raw::Item,
+    rules_pages,
     rules_shared::unique,
     schemas::{Pointed, Schemas},
     trail::Trail,
@@ -35,6 +36,7 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
         safe_defaults(capability, &trail, found);
         way(capability, &trail, found);
         templates(capability, &trail, found);
+        rules_pages::rules(capability, &trail, found);
         for key in ["input_schema", "output_schema"] {
             let Some(item) = capability.get(key) else { continue };
             if matches!(schemas.pointed(item), Pointed::Nowhere) {
@@ -143,9 +145,22 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
     }
     let idle: &[&str] = match way {
         Some(("desk", _)) => &["method"],
-        Some(("recipe", _)) => {
-            &["method", "rename_input", "errors", "timeout", "body", "headers", "idempotent", "response", "identity"]
-        }
+        Some(("recipe", _)) => &[
+            "method",
+            "rename_input",
+            "errors",
+            "timeout",
+            "body",
+            "headers",
+            "idempotent",
+            "response",
+            "body_template",
+            "failed",
+            "extract",
+            "form",
+            "cookies",
+            "identity",
+        ],
         _ => &[],
     };
     for (key, item) in idle.iter().filter_map(|key| Some((key, given(key)?))) {
@@ -198,9 +213,13 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
         }
     }
     for entry in capability.at(&["upstream", "errors"]).map(Item::entries).unwrap_or_default() {
+        if entry.key.starts_with('/') && entry.key.contains('=') {
+            // A name for what the answer says.
+            continue;
+        }
         let status = entry.key.parse().ok().filter(|status| (300..600).contains(status));
         let Some(status) = status.and_then(|status| StatusCode::from_u16(status).ok()) else {
-            let what = "is no status of a failure; write one from 300 to 599, as in \"404\"";
+            let what = "is no status of a failure; write one from 300 to 599, as in \"404\", or a JSON pointer and its value, as in \"/code=NOT_FOUND\"";
             found.mistake(entry.line, trail.key("upstream").key("errors").key(&entry.key), what);
             continue;
         };

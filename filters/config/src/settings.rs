@@ -173,6 +173,8 @@ pub struct Paths {
     pub capabilities: AgentPath,
     /// Where people confirm calls.
     pub confirm: AgentPath,
+    /// Below it are files that the site answered with.
+    pub files: AgentPath,
 }
 
 impl Paths {

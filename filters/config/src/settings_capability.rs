@@ -229,6 +229,20 @@ pub struct Call {
     pub idempotent: bool,
     pub response: ResponseKind,
     pub identity: Identity,
+    /// Names of failures by what the answer says: `POINTER=VALUE`.
+    pub says: Vec<(String, String)>,
+    /// The body, written out.
+    pub body_template: Option<String>,
+    /// Of that body.
+    pub content_type: Option<String>,
+    /// What in a 2xx says that it failed.
+    pub failed: Option<String>,
+    /// Data out of a page.
+    pub extract: Option<Extract>,
+    /// A form of the site.
+    pub form_of_page: Option<Form>,
+    /// The site's cookies live with the caller's conversation, and not only with the call.
+    pub keeps_cookies: bool,
 }
 
 /// `identity`: whose credential a call carries to the site.
@@ -241,6 +255,58 @@ pub enum Identity {
     Caller,
 }
 
+/// `[capabilities.upstream.extract]`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Extract {
+    pub each: Option<String>,
+    pub fields: Vec<(String, ExtractField)>,
+    pub must: Option<String>,
+    pub next: Option<String>,
+}
+
+/// A field of it: a selector, perhaps with an attribute (`a @href`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtractField {
+    pub select: String,
+    pub all: bool,
+    pub kind: FieldKind,
+}
+
+/// What a field is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldKind {
+    #[default]
+    Text,
+    /// The first number in the text.
+    Number,
+    /// Whether it is there.
+    Boolean,
+    Date,
+    Markdown,
+}
+
+/// `[capabilities.upstream.form]`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Form {
+    /// Read first; with `{placeholders}`.
+    pub page: String,
+    pub select: Option<String>,
+    pub submit: Option<String>,
+    pub done: Option<FormDone>,
+    pub failed: Option<String>,
+}
+
+/// What shows that a form was taken.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FormDone {
+    /// A redirect to this path.
+    Redirect(String),
+    /// An element of the page that follows.
+    Select(String),
+    /// The status of the answer.
+    Status(u16),
+}
+
 /// The form of a 2xx answer from the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResponseKind {
@@ -250,6 +316,20 @@ pub enum ResponseKind {
     Wrap,
     /// Any body, unchanged.
     Raw,
+    /// What the answer's Content-Type says.
+    Auto,
+    /// A page, as `{title, url, markdown}`.
+    Page,
+    /// Text, as `{text}`.
+    Text,
+    /// CSV or TSV, as `{columns, rows}`.
+    Table,
+    /// XML, as an object.
+    Xml,
+    /// Anything, as `{file: {url, media_type, size, name}}`.
+    File,
+    /// A page, by the selectors of [`Call::extract`].
+    Extract,
 }
 
 /// `[capabilities.aom]`.

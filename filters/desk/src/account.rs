@@ -28,6 +28,10 @@ pub struct Account {
     pub unkept: bool,
     /// The site may or may not have carried out the call.
     pub in_doubt: bool,
+    /// The value of `response` that would read the site's answer, where the declared one does not.
+    pub fits: Option<&'static str>,
+    /// The site's cookies could not be stored, so the conversation goes on without them.
+    pub unkept_cookies: bool,
     /// The question, where the site's pages do not answer it.
     pub unanswered: Option<String>,
     /// What was found in what leaves; not what was found when it was first told.
@@ -55,6 +59,8 @@ impl Account {
             steps: Vec::new(),
             unkept: false,
             in_doubt: false,
+            fits: None,
+            unkept_cookies: false,
             unanswered: None,
             flags: Flags::default(),
             flagged: Vec::new(),

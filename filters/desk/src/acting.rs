@@ -10,8 +10,9 @@ use super::{
     Call, Done, Failed, Told,
     audit::NotWritten,
     call::CallPlan,
+    exchange::Exchanged,
     promised::kept,
-    records::{self, Began, Begin, KeyNames, Known, Promises, START_WITHIN, seconds},
+    records::{self, Began, Begin, KeyNames, Known, Promises, START_WITHIN},
     shape::{self, Ending},
     step::{Doing, Reached, Step, Stop},
     ticket::{NotOpened, State, Tickets},
@@ -93,7 +94,7 @@ impl<'a> Step<'a> {
         }
         self.permitted().await?;
         let mut doing = doing;
-        Box::pin(self.exchanged(&mut doing)).await?;
+        Box::pin(self.with_exchanged_token(&mut doing)).await?;
         let before = self.is_confirmed || after.is_some();
         self.account.confirmed = token.is_some() || before && self.capability.is_confirmed();
 
@@ -160,14 +161,17 @@ impl<'a> Step<'a> {
         self.begun();
         self.reached = Reached::Unknown;
         call.send_by = Some(begin.at + START_WITHIN + call.limit);
-        let told = match self.desk.upstream.call(call).await {
-            Ok(answer) => {
+        let told = match self.exchanged(plan, call).await {
+            Exchanged::Answer(answer, target) => {
                 self.account.upstream_status = Some(answer.status.as_u16());
                 match shape::ending(plan, &answer) {
                     Ending::Known => {
-                        let told = shape::told(plan, answer, seconds(), None).map_err(|refusal| self.scrubbed(refusal));
-                        let told = match told {
-                            Ok(told) => self.shown(told).await,
+                        let told = self.understood(plan, &target, answer, None).await;
+                        let told = match told.map_err(|refusal| self.scrubbed(refusal)) {
+                            Ok(told) => match self.shown(told).await {
+                                Ok(told) => self.give_file(told).await,
+                                Err(refusal) => Err(refusal),
+                            },
                             Err(refusal) => Err(refusal),
                         };
                         told.map_err(carried_out_all_the_same)
@@ -175,8 +179,7 @@ impl<'a> Step<'a> {
                     Ending::NotDone => {
                         self.reached = Reached::Nothing;
                         self.account.unkept |= promises.take_back(begin).await.is_err();
-                        let refusal =
-                            shape::told(plan, answer, seconds(), None).err().unwrap_or(Fault::SiteFailed.into());
+                        let refusal = shape::taken(plan, &answer).err().unwrap_or(Fault::SiteFailed.into());
                         return Err(self.scrubbed(refusal).into());
                     }
                     Ending::Unknown => {
@@ -185,23 +188,33 @@ impl<'a> Step<'a> {
                     }
                 }
             }
-            Err(failure @ (Failed::NotSent | Failed::Busy | Failed::ClientShare)) => {
+            Exchanged::Withheld(refusal) => {
+                self.reached = Reached::Nothing;
+                self.account.unkept |= promises.take_back(begin).await.is_err();
+                return Err(self.scrubbed(refusal).into());
+            }
+            Exchanged::Refused(refusal) => Err(self.scrubbed(refusal)),
+            Exchanged::Unclear(refusal) => {
+                self.account.unkept |= promises.end(begin, None).await.is_err();
+                return Err(self.scrubbed(refusal).into());
+            }
+            Exchanged::Failed(failure @ (Failed::NotSent | Failed::Busy | Failed::ClientShare)) => {
                 self.reached = Reached::Nothing;
                 // If the record cannot be withdrawn now, a retry gets `outcome_unknown`, which is as safe.
                 self.account.unkept |= promises.take_back(begin).await.is_err();
                 return Err(failed(failure).into());
             }
-            Err(failure @ (Failed::TimedOut | Failed::Broken)) => {
+            Exchanged::Failed(failure @ (Failed::TimedOut | Failed::Broken)) => {
                 self.account.unkept |= promises.end(begin, None).await.is_err();
                 return Err(failed(failure).saying(NOBODY_KNOWS).into());
             }
-            Err(failure @ Failed::TooLong(status)) => {
+            Exchanged::Failed(failure @ Failed::TooLong(status)) => {
                 self.account.upstream_status = Some(status.as_u16());
                 Err(carried_out_all_the_same(failed(failure)))
             }
         };
         self.reached = match &told {
-            Err(refusal) if refusal.fault != Fault::Malformed => Reached::Refused,
+            Err(refusal) if !is_unreadable(refusal) => Reached::Refused,
             _ => Reached::Done,
         };
         // Where the result cannot be stored, a retry gets `outcome_unknown`; the waiting caller gets the result.
@@ -212,6 +225,11 @@ impl<'a> Step<'a> {
         self.account.unkept |= promises.end(begin, Some(&record)).await.is_err();
         Ok(self.done(told?, None))
     }
+}
+
+/// Whether the site acted, and only its answer is not as declared.
+fn is_unreadable(refusal: &Refusal) -> bool {
+    matches!(refusal.fault, Fault::Malformed | Fault::SiteChanged)
 }
 
 #[cfg(test)]

@@ -18,9 +18,12 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    schema::Violation,
+    exchange::{FormCall, FormPlan},
+    schema::{Referred, Schema, Violation},
     target::{Target, escaped, pairs, write_pairs},
 };
+use frontdesk_answers::{Extract, Failed as SaysFailed, Plan as Reading, Says, Template, form::Form};
+use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_caller::{
     Caller,
     forwarded::{self, Meaning},
@@ -51,6 +54,8 @@ pub struct Call<'a> {
     pub named: bool,
     /// The caller's own credential, where the capability is called in the caller's name.
     pub credential: Cow<'a, [(HeaderName, HeaderValue)]>,
+    /// A form that is filled in first; then `target` is its action.
+    pub form: Option<Box<FormCall>>,
 }
 
 /// The site's answer.
@@ -63,7 +68,7 @@ pub struct Answer {
 }
 
 /// The response headers that the desk reads.
-pub const READ: [HeaderName; 7] = [
+pub const READ: [HeaderName; 9] = [
     header::CONTENT_TYPE,
     header::CONTENT_ENCODING,
     header::CACHE_CONTROL,
@@ -71,6 +76,8 @@ pub const READ: [HeaderName; 7] = [
     header::EXPIRES,
     header::LOCATION,
     header::RETRY_AFTER,
+    header::SET_COOKIE,
+    header::CONTENT_DISPOSITION,
 ];
 
 /// Why there is no complete answer.
@@ -121,11 +128,30 @@ pub(super) struct CallPlan {
     /// The declared output names, and the path to each in the site's answer.
     pub(super) output: Vec<(String, Vec<String>)>,
     pub(super) errors: HashMap<u16, Arc<str>>,
+    /// How the answer is read.
+    pub(super) reader: Reading,
+    /// Names of failures by what the answer says.
+    pub(super) says: Vec<(Says, Arc<str>)>,
+    /// What in a 2xx says that it failed.
+    failed: Option<SaysFailed>,
+    /// What extracted data has to be like.
+    pub(super) promised: Option<Arc<Schema>>,
+    /// The body, written out.
+    template: Option<Template>,
+    pub(super) form: Option<Box<FormPlan>>,
+    /// The site's cookies live with the caller's conversation.
+    pub(super) keeps_cookies: bool,
+    /// The authorities of the upstreams.
+    pub(super) own_hosts: Vec<String>,
 }
 
 /// Where inputs go that have no place in the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leftover {
+    /// In a body that is written out.
+    Template,
+    /// In the fields of a form.
+    Fields,
     Query,
     Json,
     Form,
@@ -153,13 +179,25 @@ impl CallPlan {
             }
             None => (None, address.clone()),
         };
+        let template = call
+            .body_template
+            .as_deref()
+            .and_then(|text| Template::parse(text, call.content_type.as_deref().unwrap_or("application/json")).ok());
         let leftover = match method {
+            _ if template.is_some() => Leftover::Template,
+            _ if call.form_of_page.is_some() => Leftover::Fields,
             Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS => Leftover::Query,
             _ if call.form => Leftover::Form,
             _ => Leftover::Json,
         };
         let mut headers = vec![(header::USER_AGENT, HeaderValue::from_static("frontdesk"))];
-        let accept = if call.response == ResponseKind::Json { "application/json, */*;q=0.1" } else { "*/*" };
+        let accept = match call.response {
+            ResponseKind::Json => "application/json, */*;q=0.1",
+            // Some sites answer a program with something else than a page.
+            ResponseKind::Page | ResponseKind::Extract => "text/html, application/xhtml+xml;q=0.9, */*;q=0.1",
+            _ if call.form_of_page.is_some() => "text/html, application/xhtml+xml;q=0.9, */*;q=0.1",
+            _ => "*/*",
+        };
         headers.push((header::ACCEPT, HeaderValue::from_static(accept)));
         for (name, value) in &call.headers {
             let (name, value) = static_header(name, value).ok()?;
@@ -167,7 +205,11 @@ impl CallPlan {
             headers.push((name, value));
         }
         match leftover {
-            Leftover::Query => {}
+            Leftover::Query | Leftover::Fields => {}
+            Leftover::Template => {
+                let kind = call.content_type.as_deref().unwrap_or("application/json");
+                headers.push((header::CONTENT_TYPE, HeaderValue::from_str(kind).ok()?));
+            }
             Leftover::Json => headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json"))),
             Leftover::Form => {
                 let form = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -188,7 +230,22 @@ impl CallPlan {
             .map(|name| folded(&name).into_owned())
             .collect();
         let target = Target::parse(&target).ok()?;
+        let form = match &call.form_of_page {
+            Some(declared) => Some(Box::new(form_plan(declared, capability, &renamed)?)),
+            None => None,
+        };
+        let extract = call.extract.as_ref().and_then(|declared| Extract::new(declared).ok()).map(Arc::new);
+        let promised = capability.output_schema.as_ref().filter(|_| extract.is_some());
+        let referred = Referred::new(Map::new(), None);
         Some(Self {
+            reader: extract.map_or(Reading::As(call.response), Reading::Extract),
+            says: call.says.iter().filter_map(|(key, name)| Some((Says::parse(key)?, name.as_str().into()))).collect(),
+            failed: call.failed.as_deref().and_then(|text| SaysFailed::parse(text).ok()),
+            promised: promised.and_then(|schema| Schema::compile(schema, &referred).ok()).map(Arc::new),
+            template,
+            form,
+            keeps_cookies: call.keeps_cookies,
+            own_hosts: settings.upstream.urls.iter().map(authority).collect(),
             elsewhere,
             method,
             // A path that the operator wrote out is intended, hidden or not.
@@ -208,6 +265,17 @@ impl CallPlan {
         })
     }
 
+    /// The URL of another service, where the capability does not call the site.
+    pub(super) fn elsewhere(&self) -> Option<&Url> {
+        self.elsewhere.as_ref()
+    }
+
+    /// Whether it is a GET without headers of the operator's own, as anybody can send.
+    pub(super) fn is_plain_read(&self) -> bool {
+        self.method == Method::GET
+            && self.headers.iter().all(|(name, _)| [header::USER_AGENT, header::ACCEPT].contains(name))
+    }
+
     /// How long the site may take to answer.
     pub(super) fn limit(&self) -> Duration {
         self.limit
@@ -218,7 +286,8 @@ impl CallPlan {
         let nothing = Map::new();
         let input = input.as_object().unwrap_or(&nothing);
         let mut placed: Vec<&str> = Vec::new();
-        for name in self.target.names() {
+        let page = self.form.iter().flat_map(|form| form.page.names());
+        for name in self.target.names().chain(page) {
             placed.push(self.ours(input, name));
         }
         let mut target = self.target.fill(|name| input.get(self.ours(input, name)))?;
@@ -248,10 +317,28 @@ impl CallPlan {
                 }
                 Bytes::new()
             }
+            Leftover::Template => match &self.template {
+                Some(template) => {
+                    let all = left.iter().map(|(name, value)| ((*name).to_owned(), (*value).clone())).collect();
+                    Bytes::from(template.fill(input, &Value::Object(all)))
+                }
+                None => Bytes::new(),
+            },
+            Leftover::Fields => Bytes::new(),
             Leftover::Json => Bytes::from(serde_json::to_vec(&left).unwrap_or_default()),
             Leftover::Form => Bytes::from(pairs(left)),
         };
+        let form = match &self.form {
+            Some(plan) => {
+                let page = plan.page.fill(|name| input.get(self.ours(input, name)))?;
+                let inputs = input.iter().filter(|(name, _)| !placed.contains(&name.as_str()));
+                let inputs = inputs.map(|(name, value)| (name.clone(), value.clone())).collect();
+                Some(Box::new(FormCall { page, inputs }))
+            }
+            None => None,
+        };
         Ok(Call {
+            form,
             elsewhere: self.elsewhere.as_ref(),
             method: &self.method,
             target,
@@ -266,6 +353,48 @@ impl CallPlan {
         })
     }
 
+    /// The site's names that stand in an address.
+    pub(super) fn placed_names(&self) -> impl Iterator<Item = &str> {
+        self.target.names().chain(self.form.iter().flat_map(|form| form.page.names()))
+    }
+
+    /// The site's name for an input.
+    pub(super) fn theirs<'n>(&'n self, name: &'n str) -> &'n str {
+        self.renamed.get(name).map_or(name, String::as_str)
+    }
+
+    /// The input for a name of the site.
+    pub(super) fn ours_for<'n>(&'n self, name: &'n str) -> &'n str {
+        self.renamed.iter().find(|(_, theirs)| *theirs == name).map_or(name, |(ours, _)| ours)
+    }
+
+    /// Checks that an answer does not say that it failed, where the operator declared how it would.
+    ///
+    /// # Errors
+    ///
+    /// It failed, by the operator's name for that if there is one.
+    pub(super) fn says_done(&self, data: &Value) -> Result<(), Refusal> {
+        if let Some(name) = self.named_by(data) {
+            return Err(Refusal { name: Some(name), ..Fault::Named(StatusCode::UNPROCESSABLE_ENTITY).into() });
+        }
+        match &self.failed {
+            Some(failed) if failed.holds(data) => {
+                Err(Refusal::from(Fault::SiteFailed).saying("The site answered that it did not do this."))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The operator's name for what an answer says.
+    pub(super) fn named_by(&self, data: &Value) -> Option<Arc<str>> {
+        self.says.iter().find(|(says, _)| says.holds(data)).map(|(_, name)| name.clone())
+    }
+
+    /// Whether the data of an answer says whether it failed.
+    pub(super) fn looks_for_failures(&self) -> bool {
+        self.failed.is_some() || !self.says.is_empty()
+    }
+
     /// The input for a placeholder: the input of the same name, or the one that is renamed to it.
     fn ours<'n>(&'n self, input: &Map<String, Value>, name: &'n str) -> &'n str {
         if input.contains_key(name) && !self.taken.contains(&*folded(name)) {
@@ -278,6 +407,26 @@ impl CallPlan {
 /// The path segments of a dotted name.
 pub(super) fn way(theirs: &str) -> Vec<String> {
     theirs.split('.').map(str::to_owned).collect()
+}
+
+/// The form of a capability, with the names that its inputs have at the site.
+fn form_plan(
+    declared: &frontdesk_config::Form,
+    capability: &Capability,
+    renamed: &HashMap<String, String>,
+) -> Option<FormPlan> {
+    let known = capability.input_schema.as_ref().and_then(|schema| schema["properties"].as_object());
+    let theirs = |name: &String| renamed.get(name).unwrap_or(name).clone();
+    let names = known.into_iter().flatten().map(|(name, _)| theirs(name)).chain(renamed.values().cloned()).collect();
+    let page = Target::parse(&declared.page).ok()?;
+    Some(FormPlan { form: Form::new(declared).ok()?, page, declared: names })
+}
+
+/// A host with its port, where that is not the usual one.
+fn authority(url: &frontdesk_config::UpstreamUrl) -> String {
+    let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
+    let usual = if url.tls { 443 } else { 80 };
+    if url.port == usual { host } else { format!("{host}:{}", url.port) }
 }
 
 /// A name, folded as the most lenient sites do: case, blanks and dots, `a[]` for `a`, and nothing after a NUL.

@@ -131,7 +131,7 @@ impl Step<'_> {
             return Err(Broken { refusal: Fault::NotImplemented.into(), reached: Reached::Nothing });
         };
         let data = if all.output.is_empty() { data } else { renamed(data.into_value(), &all.output).into() };
-        Ok(Told { status, data, raw: None, at, fresh, omitted, flags })
+        Ok(Told { status, data, raw: None, at, fresh, omitted, flags, file: None })
     }
 
     /// Runs one step as a complete call. A confirmation of the composition covers its steps.

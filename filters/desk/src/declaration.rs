@@ -1,8 +1,9 @@
-//! The desk's own configuration checks: rules about the headers that calls carry.
+//! The desk's own configuration checks: rules about the headers that calls carry, and about bodies that are written out.
 
 use frontdesk_config::{Declared, Extension, Findings, Item, Settings, Unverified};
 
 use super::call::static_header;
+use frontdesk_answers::Template;
 
 /// The desk's configuration checks.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &[], check };
@@ -18,6 +19,12 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
                 let key = format_args!("capabilities[{index}].upstream.headers.{}", entry.key);
                 found.mistake(entry.line, key, why);
             }
+        }
+        let text = |key: &str| capability.at(&["upstream", key]).and_then(Item::str).filter(|text| !text.is_empty());
+        if let (Some(item), Some(template)) = (capability.at(&["upstream", "body_template"]), text("body_template"))
+            && let Err(why) = Template::parse(template, text("content_type").unwrap_or("application/json"))
+        {
+            found.mistake(item.line, format_args!("capabilities[{index}].upstream.body_template"), why);
         }
     }
     let mut in_their_name = capabilities.iter().enumerate().filter_map(|(index, capability)| {

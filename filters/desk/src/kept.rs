@@ -64,7 +64,7 @@ impl Kept {
     }
 
     pub(super) fn keep(&self, key: String, told: &Told, ttl: Duration) {
-        let told = Told { data: told.data.as_text(), ..told.clone() };
+        let told = Told { data: told.data.as_text(), file: None, ..told.clone() };
         let answer = Answer { told, until: Instant::now() + ttl };
         self.answers.insert(key, Arc::new(answer));
     }

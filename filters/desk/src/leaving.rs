@@ -103,6 +103,21 @@ impl Step<'_> {
 
     /// A refusal with its texts scanned: some of them quote the site.
     pub(super) fn scrubbed(&mut self, mut refusal: Refusal) -> Refusal {
+        if !refusal.violations.is_empty() {
+            // They may be the site's own words about a form.
+            let messages: Vec<&str> = refusal.violations.iter().map(|v| v.message.as_str()).collect();
+            let passed = self.desk.compiled.firewall.pass(json!(messages).to_string().into(), Form::Json);
+            self.account.flags.merge(&passed.flags);
+            if passed.blocked {
+                refusal.violations.clear();
+            } else if !passed.flags.is_empty()
+                && let Ok(messages) = serde_json::from_slice::<Vec<String>>(&passed.body)
+            {
+                for (violation, message) in refusal.violations.iter_mut().zip(messages) {
+                    violation.message = message;
+                }
+            }
+        }
         if let Some(details) = &mut refusal.details {
             let pass = |details: &Value| self.desk.compiled.firewall.pass(details.to_string().into(), Form::Json);
             let mut passed = pass(details);

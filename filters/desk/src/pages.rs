@@ -27,11 +27,13 @@ pub struct Talk<'a> {
     pub locale: Option<&'a str>,
     /// The client wants a list of pages, not only an answer.
     pub list: bool,
+    /// The conversation's id, where it has one that nobody guesses.
+    pub session: Option<&'a str>,
 }
 
 impl Default for Talk<'_> {
     fn default() -> Self {
-        Self { before: &[], clarification: None, max_tokens: USUAL, locale: None, list: false }
+        Self { before: &[], clarification: None, max_tokens: USUAL, locale: None, list: false, session: None }
     }
 }
 

@@ -359,6 +359,7 @@ impl Step<'_> {
             most: NOTIFY_ANSWER,
             caller: None,
             named: false,
+            form: None,
             credential: Cow::Borrowed(&[]),
         };
         match self.desk.upstream.call(call).await {

@@ -12,7 +12,10 @@ use super::{
     step::{Reached, Step, Stop},
     trouble::{TOO_LONG, not_kept, with_a_warning},
 };
-use frontdesk_base::fault::{Fault, Refusal};
+use frontdesk_base::{
+    fault::{Fault, Refusal},
+    schema::Violation,
+};
 
 impl Step<'_> {
     /// The reply to a call whose key is in the records.
@@ -25,6 +28,7 @@ impl Step<'_> {
         self.reached = match &known {
             Known::Ended(told) if told.get("ok").is_some() => Reached::Done,
             Known::Ended(told) if told["fault"] == Fault::Malformed.reason() => Reached::Done,
+            Known::Ended(told) if told["fault"] == Fault::SiteChanged.reason() => Reached::Done,
             Known::Ended(told) if told["fault"] == Fault::CompositionFailed.reason() => Reached::Unknown,
             Known::Ended(_) => Reached::Refused,
             _ => Reached::Unknown,
@@ -152,6 +156,7 @@ pub(super) fn kept(told: Result<&Told, &Refusal>) -> Value {
             "fault": refusal.fault.reason(), "status": status(refusal.fault), "name": refusal.name.as_deref(),
             "detail": refusal.detail, "details": refusal.details, "too_long": refusal.reason == TOO_LONG,
             "retry_after": refusal.retry_after,
+            "violations": refusal.violations.iter().map(|v| json!([v.pointer, v.message])).collect::<Vec<_>>(),
         }),
     }
 }
@@ -172,8 +177,17 @@ pub(super) fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
         None if kept["too_long"] == true => Refusal { reason: TOO_LONG, ..Fault::Malformed.into() },
         None if kept["fault"] == Fault::Malformed.reason() => Fault::Malformed.into(),
         None if kept["fault"] == Fault::CompositionFailed.reason() => Fault::CompositionFailed.into(),
-        None => Fault::SiteFailed.into(),
+        None => [Fault::SiteChanged, Fault::LoginRequired, Fault::InvalidInput]
+            .into_iter()
+            .find(|fault| kept["fault"] == fault.reason())
+            .unwrap_or(Fault::SiteFailed)
+            .into(),
     };
+    // The site's own words about a form.
+    let violations = kept["violations"].as_array().into_iter().flatten();
+    let violations: Vec<Violation> =
+        violations.filter_map(|pair| Some(Violation::new(pair[0].as_str()?, pair[1].as_str()?))).collect();
+    let refusal = Refusal { violations, ..refusal };
     let details = Some(kept["details"].take()).filter(|details| !details.is_null());
     let refusal = Refusal { details, retry_after: kept["retry_after"].as_u64().or(refusal.retry_after), ..refusal };
     let detail = kept["detail"].as_str().map(str::to_owned);

@@ -6,10 +6,12 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::{
-    Done, Talk, Told, pages,
-    records::{self, seconds},
+    Done, Talk, Told,
+    exchange::Exchanged,
+    pages,
+    plan::Way,
+    records,
     seen::Seen,
-    shape,
     step::{Doing, Step, Stop},
     trouble::failed,
 };
@@ -104,7 +106,9 @@ impl<'a> Step<'a> {
     pub(super) async fn read(&mut self, doing: Doing<'a>) -> Result<Done, Stop> {
         let (ttl, anybody) = (self.plan.ttl, self.is_for_anybody());
         // An answer in a conversation belongs to that conversation only.
-        let key = (!ttl.is_zero() && self.alone).then(|| self.kept_under(anybody));
+        // What a conversation's cookies show is that conversation's own.
+        let is_shared = !matches!(&self.plan.way, Way::Call(plan) if plan.keeps_cookies);
+        let key = (!ttl.is_zero() && self.alone && is_shared).then(|| self.kept_under(anybody));
         let kept = key.as_deref().and_then(|key| self.desk.kept.get(key));
         // A later step needs what the firewall removed from the cached answer.
         if let Some((told, left)) = kept.filter(|(told, _)| !(self.depth > 0 && told.flags.changed())) {
@@ -112,7 +116,7 @@ impl<'a> Step<'a> {
             return Ok(self.done(told, Some(left)));
         }
         let (mut doing, changed) = self.allowed(doing).await?;
-        Box::pin(self.exchanged(&mut doing)).await?;
+        Box::pin(self.with_exchanged_token(&mut doing)).await?;
         if !self.owed.is_empty() {
             Box::pin(self.permitted()).await?;
         }
@@ -125,15 +129,29 @@ impl<'a> Step<'a> {
             Doing::Call(plan, mut call) => {
                 // A shared answer must not show who happened to ask first.
                 call.caller = call.caller.filter(|_| key.is_none() || !anybody);
-                let answer = self.desk.upstream.call(call).await.map_err(failed)?;
+                let (answer, target) = match self.exchanged(plan, call).await {
+                    Exchanged::Answer(answer, target) => (answer, target),
+                    Exchanged::Failed(failure) => return Err(failed(failure).into()),
+                    Exchanged::Withheld(refusal) | Exchanged::Refused(refusal) | Exchanged::Unclear(refusal) => {
+                        return Err(self.scrubbed(refusal).into());
+                    }
+                };
                 self.account.upstream_status = Some(answer.status.as_u16());
-                shape::told(plan, answer, seconds(), self.seen()).map_err(|refusal| self.scrubbed(refusal))?
+                let told = self.understood(plan, &target, answer, self.seen()).await;
+                told.map_err(|refusal| self.scrubbed(refusal))?
             }
             // The steps are cached one by one, under the same rules.
             Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,
             Doing::Person => return Err(Fault::NotImplemented.into()),
         };
-        let mut told = self.shown(told).await?;
+        let told = self.shown(told).await?;
+        let has_file = told.file.is_some();
+        let mut told = self.give_file(told).await?;
+        let is_given_out = has_file
+            && told.file.as_ref().and_then(|given| given.url.as_deref()).is_some_and(|url| self.is_ticket(url));
+        // A ticket is for one caller, and ends soon.
+        let alone = alone || is_given_out;
+        let key = key.filter(|_| !is_given_out);
         let ttl = if alone { ttl } else { self.holds(&mut told, ttl) };
         if let Some(key) = key {
             let kept = self.keepable(&told).await;
@@ -164,7 +182,12 @@ impl<'a> Step<'a> {
         let (host, input) = (self.host_for_the_site(), self.ask.input.to_string());
         let texts = [self.desk.compiled.hash.as_str(), &host, &self.capability.id, &input];
         let shared = [u8::from(anybody)];
-        let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain([&shared[..], &holder]).collect();
+        let room = match &self.plan.way {
+            Way::Call(plan) if Self::depends_on_room(plan) => self.ask.talk.max_tokens.to_be_bytes().to_vec(),
+            _ => Vec::new(),
+        };
+        let own = [&shared[..], &holder, &room];
+        let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain(own).collect();
         records::fingerprint(&parts)
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     call::{Answer, CallPlan},
     data::Data,
+    files::Given,
     freshness::{freshness, is_storable},
     leaving::Flagged,
     pattern::follow,
@@ -38,6 +39,8 @@ pub struct Told {
     pub omitted: bool,
     /// The firewall's findings in it.
     pub flags: Flagged,
+    /// The file that the data is about. It is not stored with the answer.
+    pub file: Option<Box<Given>>,
 }
 
 /// A body that is passed on unparsed.
@@ -82,18 +85,51 @@ pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
 /// The answer is a failure, or does not match the declaration. Its text is withheld: it may show internals of the
 /// site.
 pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen>) -> Result<Told, Refusal> {
-    let Answer { status, headers, body } = answer;
+    let taken = taken(plan, &answer)?;
+    if plan.response == ResponseKind::Json {
+        return told_as_json(plan, answer, taken, now, seen);
+    }
+    let Answer { status, headers, body } = &answer;
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let (data, raw) = match plan.response {
+        ResponseKind::Raw => (Value::Null, Some(Raw { content_type: kind.to_owned(), body: body.clone() })),
+        _ => {
+            let mut data = wrapped(kind, *status, body);
+            if let Some(location) = elsewhere(headers).filter(|_| taken.sends_on) {
+                data["location"] = location.into();
+            }
+            (data, None)
+        }
+    };
+    Ok(Told { raw, ..shaped(plan, &answer, data.into(), taken, now)? })
+}
+
+/// What is known of an answer that is no failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// It is a redirect to a result page of this site.
+    pub(super) sends_on: bool,
+}
+
+/// Checks that an answer is no failure, and has no content coding.
+///
+/// # Errors
+///
+/// It is a failure. Its text is withheld: it may show internals of the site.
+pub(super) fn taken(plan: &CallPlan, answer: &Answer) -> Result<Taken, Refusal> {
+    let Answer { status, headers, .. } = answer;
+    let status = *status;
     // Sites answer a form with a redirect to a result page, so a capability that takes any answer takes a 302 or 303
     // to this site. Any other redirect means that the call belongs elsewhere, or that a login is needed.
-    let says_where = matches!(status, StatusCode::FOUND | StatusCode::SEE_OTHER) && elsewhere(&headers).is_some();
-    let sends_on = says_where && plan.response == ResponseKind::Wrap && plan.acts();
+    let says_where = matches!(status, StatusCode::FOUND | StatusCode::SEE_OTHER) && elsewhere(headers).is_some();
+    let sends_on = says_where && !matches!(plan.response, ResponseKind::Json | ResponseKind::Raw) && plan.acts();
     let named = plan.errors.contains_key(&status.as_u16());
     if !status.is_success() && (named || !sends_on) {
         let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
         return Err(match plan.errors.get(&status.as_u16()) {
             Some(name) => Refusal { name: Some(name.clone()), retry_after, ..Fault::Named(status).into() },
             None if status.is_redirection() => {
-                let details = elsewhere(&headers).map(|location| json!({ "location": location }));
+                let details = elsewhere(headers).map(|location| json!({ "location": location }));
                 Refusal { retry_after, details, ..Fault::SiteFailed.into() }.saying(SENT_ON)
             }
             None if plan.in_their_name && status == StatusCode::UNAUTHORIZED => turned_away(),
@@ -111,29 +147,42 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen
         // The request accepted no content coding.
         return Err(Fault::Malformed.into());
     }
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    Ok(Taken { sends_on })
+}
+
+/// Reads an answer as JSON.
+pub(super) fn told_as_json(
+    plan: &CallPlan,
+    answer: Answer,
+    taken: Taken,
+    now: u64,
+    seen: Option<&Seen>,
+) -> Result<Told, Refusal> {
+    let Answer { status, headers, body } = answer;
     // An empty body, whatever its media type says.
-    let silent = status == StatusCode::OK && plan.response == ResponseKind::Json && body.trim_ascii().is_empty();
+    let silent = status == StatusCode::OK && body.trim_ascii().is_empty();
     let status = if silent { StatusCode::NO_CONTENT } else { status };
-    let (data, raw) = match plan.response {
-        ResponseKind::Json => (json(body, seen.filter(|_| is_storable(&headers)))?, None),
-        ResponseKind::Wrap => {
-            let mut data = wrapped(kind, status, &body);
-            if let Some(location) = elsewhere(&headers).filter(|_| sends_on) {
-                data["location"] = location.into();
-            }
-            (data.into(), None)
-        }
-        ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
-    };
-    // For the caller it is an answer and not a redirect.
-    let status = if sends_on { StatusCode::OK } else { status };
+    let data = json(body, seen.filter(|_| is_storable(&headers)))?;
+    shaped(plan, &Answer { status, headers, body: Bytes::new() }, data, taken, now)
+}
+
+/// The result with this data: with the declared names, and for how long it is fresh.
+///
+/// # Errors
+///
+/// The data says that it failed.
+pub(super) fn shaped(plan: &CallPlan, answer: &Answer, data: Data, taken: Taken, now: u64) -> Result<Told, Refusal> {
+    if plan.looks_for_failures() {
+        plan.says_done(&data.value())?;
+    }
+    // For the caller a redirect to a result is an answer.
+    let status = if taken.sends_on { StatusCode::OK } else { answer.status };
     let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
-    Ok(Told { raw, at: now, fresh: freshness(&headers), ..Told::of(status, data) })
+    Ok(Told { at: now, fresh: freshness(&answer.headers), ..Told::of(status, data) })
 }
 
 /// The refusal where the site does not accept the caller's credential, or wants one (RFC 6750 §3).
-fn turned_away() -> Refusal {
+pub(super) fn turned_away() -> Refusal {
     let said = "The site does not accept this credential. Get a new one from the site and try again.";
     let challenge = format!("{REALM}, error=\"invalid_token\", error_description=\"{said}\"");
     let challenge = HeaderValue::try_from(challenge).ok();
@@ -141,7 +190,7 @@ fn turned_away() -> Refusal {
 }
 
 /// The target of a redirect on this site. It is never followed, and is shown only where it reveals nothing internal.
-fn elsewhere(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn elsewhere(headers: &HeaderMap) -> Option<&str> {
     let location = headers.get(header::LOCATION)?.to_str().ok()?;
     let own =
         location.starts_with('/') && !location.starts_with("//") && !location.contains('\\') && location.len() <= 1024;
@@ -227,7 +276,16 @@ pub(super) fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Valu
 impl Told {
     /// A result without raw body, dated now, with no freshness.
     pub(super) fn of(status: StatusCode, data: Data) -> Self {
-        Self { status, data, raw: None, at: seconds(), fresh: None, omitted: false, flags: Flagged::default() }
+        Self {
+            status,
+            data,
+            raw: None,
+            at: seconds(),
+            fresh: None,
+            omitted: false,
+            flags: Flagged::default(),
+            file: None,
+        }
     }
 
     /// The form that a record stores.
@@ -260,6 +318,7 @@ impl Told {
                 kept["flags"]["told"].as_array().map(|told| texts(told)).unwrap_or_default(),
                 kept["flags"]["changed"].as_bool().unwrap_or(false),
             ),
+            file: None,
         })
     }
 }

@@ -204,7 +204,7 @@ impl<'a> Step<'a> {
     /// # Errors
     ///
     /// The server does not exchange it, or cannot be asked. Nothing was sent to the site.
-    pub(super) async fn exchanged(&self, doing: &mut Doing<'_>) -> Result<(), Stop> {
+    pub(super) async fn with_exchanged_token(&self, doing: &mut Doing<'_>) -> Result<(), Stop> {
         let (Some(exchange), Doing::Call(_, call)) = (&self.desk.compiled.callers.exchange, doing) else {
             return Ok(());
         };

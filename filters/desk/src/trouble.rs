@@ -14,7 +14,7 @@ pub(super) const NOBODY_KNOWS: &str =
 
 /// The refusal for an answer that cannot be passed on, although the site acted on the call.
 pub(super) fn carried_out_all_the_same(refusal: Refusal) -> Refusal {
-    if refusal.fault != Fault::Malformed {
+    if !matches!(refusal.fault, Fault::Malformed | Fault::SiteChanged) {
         return refusal;
     }
     refusal.saying(

@@ -48,6 +48,7 @@ pub async fn signed_in(
         most: MOST,
         caller: None,
         named: false,
+        form: None,
         credential: Cow::Borrowed(lines),
     };
     let answer = desk.upstream.call(call).await.map_err(failed)?;

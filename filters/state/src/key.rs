@@ -32,6 +32,8 @@ pub enum Class {
     Negotiation,
     /// Invalid credentials.
     Guesses,
+    /// Kilobytes of files that wait for the caller.
+    Files,
 }
 
 /// What the loss of a counter means when there are too many.

@@ -7,6 +7,7 @@ use frontdesk_filters::{
     site::{self, Declaration, Refused, Review, StoreHome},
 };
 
+use super::live;
 use crate::{
     source::{self, Source},
     store::Store,
@@ -15,8 +16,8 @@ use crate::{
 /// How long `--connect` waits for the store.
 const CONNECTS: Duration = Duration::from_secs(10);
 
-/// Checks a file and, with `connect`, whether its store can be used.
-pub(super) fn check(file: PathBuf, connect: bool) -> ExitCode {
+/// Checks a file and, with `connect`, whether its store can be used; with `live`, whether the running site fits.
+pub(super) fn check(file: PathBuf, connect: bool, live: bool) -> ExitCode {
     let source = Source::file(file);
     let review = match reviewed(&source) {
         Ok(review) => review,
@@ -38,6 +39,17 @@ pub(super) fn check(file: PathBuf, connect: bool) -> ExitCode {
     print!("\n{}", dialect::summary(&review));
     if let (Some(said), false) = (declaration.settings.signals.by_default(), review.contract_alone) {
         println!("\nContent signals by default: {said}.");
+    }
+    if live {
+        println!();
+        match live::try_all(&declaration.settings) {
+            Ok(true) => {}
+            Ok(false) => return ExitCode::FAILURE,
+            Err(why) => {
+                eprintln!("{}: live: {why}", source.path.display());
+                return ExitCode::FAILURE;
+            }
+        }
     }
     match connect.then(|| connected(&declaration.settings.store)) {
         Some(Err(why)) => {

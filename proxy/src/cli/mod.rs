@@ -17,6 +17,7 @@ mod import;
 mod inspect;
 mod left_out;
 mod lessons;
+mod live;
 mod man;
 mod run;
 
@@ -65,6 +66,11 @@ enum Command {
         /// Also connect to the store, and try every operation that Frontdesk needs.
         #[arg(long)]
         connect: bool,
+        /// Also ask the running site for the pages and reads that are declared, and try every selector and form on them.
+        ///
+        /// It asks by GET alone, with the `examples` and defaults of input_schema, and sends no form.
+        #[arg(long)]
+        live: bool,
     },
     #[cfg(not(feature = "tools"))]
     #[command(hide = true, disable_help_flag = true)]
@@ -259,7 +265,9 @@ pub fn main() -> ExitCode {
     }
     match asked {
         Command::Run(args) => run::run(args),
-        Command::Check { file, config, connect } => check::check(file.or(config).unwrap_or_default(), connect),
+        Command::Check { file, config, connect, live } => {
+            check::check(file.or(config).unwrap_or_default(), connect, live)
+        }
         #[cfg(feature = "tools")]
         Command::Inspect { url, json, fail_below } => inspect::inspect(&url, json, fail_below),
         #[cfg(not(feature = "tools"))]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use frontdesk_filters::{
-    About, Incoming, Reply, Serve, Served, Serving, accept,
+    About, Fault, Incoming, Reply, Serve, Served, Serving, accept,
     caller::Caller,
     desk::{Account, Turned, audit::Audit},
     fresh_id,
@@ -104,8 +104,28 @@ impl Front {
                 "could not store a call's result; a retry with its key will get 409 outcome_unknown"
             );
         }
+        if let Some(response) = account.fits {
+            tracing::warn!(
+                capability = account.capability,
+                response,
+                "the site's answer is not what the capability's response declares; if the site is right, declare this one"
+            );
+        }
         if account.in_doubt {
             self.metrics.in_doubt.with_label_values(&[&account.capability]).inc();
+        }
+        if account.decision == Fault::SiteChanged.reason() {
+            tracing::warn!(
+                capability = account.capability,
+                "the site's page or form is not as declared; run frontdesk check --live"
+            );
+            self.metrics.site_changed.with_label_values(&[&account.capability]).inc();
+        }
+        if account.unkept_cookies {
+            tracing::warn!(
+                capability = account.capability,
+                "could not store the site's cookies of a conversation; its next call begins without them"
+            );
         }
         if let Some(question) = &account.unanswered {
             self.metrics.questions_unanswered.inc();

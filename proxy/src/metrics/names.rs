@@ -161,6 +161,12 @@ impl Metrics {
                 "Calls with an unknown outcome: the site may or may not have done them.",
                 &["capability"],
             )?,
+            site_changed: counters(
+                &r,
+                "frontdesk_site_changed_total",
+                "Calls that found the site's page or form not as declared.",
+                &["capability"],
+            )?,
             call_seconds: histograms(
                 &r,
                 "frontdesk_capability_duration_seconds",

@@ -57,6 +57,10 @@ pub enum Fault {
     OutcomeUnknown,
     /// The site's answer does not match the declaration.
     Malformed,
+    /// The site's page or form is not as it was declared: the site has changed.
+    SiteChanged,
+    /// The site wants people to sign in first.
+    LoginRequired,
     /// The site failed, and the failure has no declared name.
     SiteFailed,
     /// The site failed, and the operator named this failure.
@@ -107,6 +111,7 @@ impl Fault {
                 | StatusCode::UPGRADE_REQUIRED,
             ) => StatusCode::BAD_GATEWAY,
             Self::Named(status) => status,
+            Self::SiteChanged | Self::LoginRequired => StatusCode::BAD_GATEWAY,
             Self::Malformed | Self::SiteFailed | Self::BadGateway | Self::Unreachable => StatusCode::BAD_GATEWAY,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -141,6 +146,8 @@ impl Fault {
             Self::KeyReused => "idempotency_key_reused",
             Self::OutcomeUnknown => "outcome_unknown",
             Self::Malformed => "upstream_malformed_response",
+            Self::SiteChanged => "site_changed",
+            Self::LoginRequired => "login_required",
             Self::SiteFailed => "upstream_error",
             Self::Named(_) => "upstream_named_error",
             Self::CompositionFailed => "composition_failed",
@@ -191,6 +198,10 @@ impl Fault {
                 "A call with this key was begun, and its outcome is unknown. Find out before trying with a new key."
             }
             Self::Malformed => "The site's answer is not what was declared, and is not passed on.",
+            Self::SiteChanged => {
+                "The site has changed, and this does not fit it any more. The operator has to look at it."
+            }
+            Self::LoginRequired => "The site wants people to sign in before this. Nothing was sent.",
             Self::SiteFailed => "The site could not carry this out. Try again later.",
             Self::Named(_) => "The site did not carry this out.",
             Self::CompositionFailed => "A step of this failed. See which, and what was carried out before it.",

@@ -179,6 +179,7 @@ impl Answer {
             content_type: self.kind.kind.clone(),
             fallback_from: self.kind.fallback_from.clone(),
             payload: self.payload.clone(),
+            file: None,
             sources: self.sources.clone(),
             follow_up: self.follow_up.clone(),
             tokens_used: self.spent.of(0),

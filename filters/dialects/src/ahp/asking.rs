@@ -165,6 +165,7 @@ impl Asking<'_> {
                 max_tokens: turn.reserved.answer,
                 locale: question.context.locale.as_deref(),
                 list: turn.chosen.kind == super::listed::FEED,
+                session: Some(&turn.session.id),
             },
             beside: self.beside(question, &turn.session),
             wish: None,
@@ -201,7 +202,7 @@ impl Asking<'_> {
                 answer = words;
             }
         }
-        let answered = Answered { cached, ..self.success(turn, &answer) };
+        let answered = Answered { cached, file: done.told.file.clone(), ..self.success(turn, &answer) };
         let sources: Vec<(String, String)> = answer
             .sources
             .iter()

@@ -47,6 +47,8 @@ fn code(fault: Fault) -> &'static str {
         Fault::BadGateway
         | Fault::Internal
         | Fault::Malformed
+        | Fault::SiteChanged
+        | Fault::LoginRequired
         | Fault::SiteFailed
         | Fault::Named(_)
         | Fault::CompositionFailed
@@ -63,9 +65,12 @@ pub(super) fn status(fault: Fault) -> StatusCode {
         Fault::ConfirmationRequired | Fault::ConfirmationInvalid | Fault::ConfirmationPending => {
             StatusCode::BAD_REQUEST
         }
-        Fault::BadGateway | Fault::Malformed | Fault::SiteFailed | Fault::CompositionFailed => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        Fault::BadGateway
+        | Fault::Malformed
+        | Fault::SiteChanged
+        | Fault::LoginRequired
+        | Fault::SiteFailed
+        | Fault::CompositionFailed => StatusCode::INTERNAL_SERVER_ERROR,
         Fault::Unreachable | Fault::GatewayTimeout => StatusCode::SERVICE_UNAVAILABLE,
         Fault::Named(StatusCode::SERVICE_UNAVAILABLE) => StatusCode::SERVICE_UNAVAILABLE,
         Fault::Named(status) if status.is_server_error() => StatusCode::INTERNAL_SERVER_ERROR,

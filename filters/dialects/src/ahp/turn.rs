@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::question::Wrong;
 use frontdesk_base::fault::Refusal;
-use frontdesk_desk::ConfirmationPage;
+use frontdesk_desk::{ConfirmationPage, GivenFile};
 
 /// The outcome of a question.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ pub struct Answered {
     pub fallback_from: Option<String>,
     /// The data, in the form of the response type.
     pub payload: Option<Value>,
+    /// The file that the data is about, for protocols that send it along.
+    pub file: Option<Box<GivenFile>>,
     /// The pages that it rests on: objects with a `url`.
     pub sources: Option<Vec<Value>>,
     /// What to ask next.

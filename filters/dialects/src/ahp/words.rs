@@ -52,11 +52,27 @@ impl Words {
                 _ => format!("{}: {} bytes of {}.", listed.name, raw.body.len(), raw.content_type),
             };
         }
+        // The site's own words are the answer.
+        if let Some(words) = own_words(data).filter(|_| !whole) {
+            return words.to_owned();
+        }
         match whole {
             true => format!("{}: done.", listed.subject()),
             false => format!("{}: {}", listed.subject(), types::named(data)),
         }
     }
+}
+
+/// The words of a page or of a text.
+fn own_words(data: &Value) -> Option<&str> {
+    let data = data.as_object()?;
+    let only = |known: &[&str]| data.keys().all(|key| known.contains(&key.as_str()));
+    let words = match () {
+        () if only(&["title", "url", "markdown", "links"]) => data.get("markdown"),
+        () if only(&["text"]) => data.get("text"),
+        () => None,
+    };
+    words?.as_str().filter(|words| !words.trim().is_empty())
 }
 
 /// Cuts a text to at most this many tokens, at a word boundary; returns it with its tokens.

@@ -20,12 +20,15 @@ use frontdesk_base::{
 use frontdesk_caller::{Caller, Proof};
 use frontdesk_config::Capability;
 use frontdesk_desk::{
-    problem, {About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
+    problem, records, {About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
     {Ask, Asked, Authority, Carried, ConfirmationPage, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
 };
 
 /// The capability that the agent believes to call (§8.2).
 const CAPABILITY: HeaderName = HeaderName::from_static("aicp-capability");
+/// The conversation that a call belongs to, by an id of the client's choice that nobody else knows.
+const SESSION: HeaderName = HeaderName::from_static("aicp-session");
+const API_KEY: HeaderName = HeaderName::from_static("x-ahp-key");
 const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 
 const VARY: HeaderValue = HeaderValue::from_static("Accept, Authorization, X-AHP-Key");
@@ -75,6 +78,7 @@ impl AtEndpoint {
         };
         let authority = Authority::of(request.caller);
         let admitted = desk.admit(self.index, &authority);
+        let conversation = conversation(request);
         let ask = match admitted.and_then(|()| self.ask(capability, authority, request, places)) {
             Ok(ask) => ask,
             Err(refusal) => {
@@ -86,6 +90,14 @@ impl AtEndpoint {
                 let reply = self.told(&refusal, request.accept().as_deref(), Some(capability));
                 return Served { reason: Some(refusal.reason), account: Some(account), ..reply.into() };
             }
+        };
+        let ask = Ask {
+            talk: Talk {
+                session: conversation.as_deref(),
+                max_tokens: desk.compiled.settings.token_budget.max_response,
+                ..ask.talk
+            },
+            ..ask
         };
         let Carried { outcome, replayed, account } = desk.carry_out(ask).await;
         let (mut reply, reason) = match &outcome {
@@ -247,6 +259,18 @@ fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> Heade
         Some(seconds) => HeaderValue::try_from(format!("{whose}, max-age={seconds}")).unwrap_or(NO_STORE),
         None => ASKED_EACH_TIME,
     }
+}
+
+/// The id of the conversation that a call belongs to: the client's own, else one that its credential gives.
+fn conversation(request: &Incoming<'_>) -> Option<String> {
+    let header = |name: &HeaderName| request.headers.get(name).and_then(|value| value.to_str().ok());
+    let own = header(&SESSION).filter(|id| (16..=200).contains(&id.len()));
+    let credential = || {
+        let credential = header(&header::AUTHORIZATION).or_else(|| header(&API_KEY))?;
+        (request.caller.proof != Proof::None).then_some(credential)
+    };
+    let (kind, secret) = own.map(|id| ("session", id)).or_else(|| credential().map(|secret| ("credential", secret)))?;
+    Some(records::fingerprint(&[b"aicp", kind.as_bytes(), secret.as_bytes()]))
 }
 
 fn is_raw(capability: &Capability) -> bool {

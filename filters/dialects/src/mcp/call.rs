@@ -10,6 +10,7 @@ use super::{
     },
     envelope::{INVALID_PARAMS, Problem},
     era::META_CLIENT,
+    files,
     message::Request,
 };
 use frontdesk_base::fault::Refusal;
@@ -92,16 +93,23 @@ pub(super) fn question(
 
 /// The result of a refused call, as the members of an object.
 pub(super) fn refused(refusal: &Refusal) -> String {
-    told(&Conversed::refused(refusal).turn, "")
+    told(&Conversed::refused(refusal).turn, "", "")
 }
 
 /// The result of a call, as the members of an object.
-pub(super) fn answered(turn: &Turn, function: &Function) -> String {
-    told(turn, function.confirmed_as().unwrap_or("_meta.confirmation"))
+/// `base`: the site's origin, for addresses of files.
+pub(super) fn answered(turn: &Turn, function: &Function, base: &str) -> String {
+    told(turn, function.confirmed_as().unwrap_or("_meta.confirmation"), base)
+}
+
+/// The description of a file in a payload of any shape.
+fn file_in(payload: &Value) -> Option<&Value> {
+    let places = ["/data/file", "/result/file", "/file"];
+    places.into_iter().find_map(|place| payload.pointer(place)).filter(|file| file["media_type"].is_string())
 }
 
 /// `place`: the argument that takes the confirmation token.
-fn told(turn: &Turn, place: &str) -> String {
+fn told(turn: &Turn, place: &str, base: &str) -> String {
     let needs_person = matches!(turn, Turn::Confirm(_));
     let failed = needs_person || matches!(turn, Turn::Failed(_) | Turn::Gone(_));
     // The whole outcome, in AHP's form.
@@ -112,6 +120,11 @@ fn told(turn: &Turn, place: &str) -> String {
         && let Some(more) = more(answer)
     {
         content.push(json!({ "type": "text", "text": more.to_string() }));
+    }
+    if let Turn::Answer(answer) = turn
+        && let Some(file) = answer.payload.as_ref().and_then(file_in)
+    {
+        content.extend(files::content(file, answer.file.as_deref(), base));
     }
     let mut result = Vec::new();
     json::object(&mut result, |result| {
@@ -235,7 +248,7 @@ mod tests {
     use frontdesk_base::{fault::Fault, violation::Violation};
 
     fn result(turn: &Turn, place: &str) -> Value {
-        serde_json::from_str(&format!("{{{}}}", told(turn, place))).unwrap()
+        serde_json::from_str(&format!("{{{}}}", told(turn, place, ""))).unwrap()
     }
 
     fn whole(turn: &Turn) -> Value {
@@ -250,6 +263,7 @@ mod tests {
             content_type: "text/answer".into(),
             fallback_from: None,
             payload: None,
+            file: None,
             sources: Some(vec![json!({ "url": "/a" })]),
             follow_up: Some(json!({})),
             tokens_used: 1,

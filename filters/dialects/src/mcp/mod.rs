@@ -9,6 +9,7 @@ mod completion;
 mod elicitation;
 mod envelope;
 mod era;
+mod files;
 mod gate;
 mod identity;
 mod message;

@@ -46,6 +46,8 @@ pub(super) struct Server {
     converse: Arc<Converse>,
     /// Its name, version and description.
     identity: Identity,
+    /// The site's origin, where it is declared.
+    origin: Option<String>,
     /// For how many milliseconds lists and texts may be cached.
     ttl_ms: u64,
 }
@@ -56,7 +58,16 @@ impl Server {
         let settings = &declaration.settings;
         let ttl_ms = u64::try_from(settings.content.refresh.as_millis()).unwrap_or(u64::MAX);
         let parameter_headers = ParameterHeaders::new(settings);
-        Self { tools, parameter_headers, converse: converse.clone(), identity, ttl_ms }
+        let origin = settings.site.origin.as_deref().map(|origin| origin.trim_end_matches('/').to_owned());
+        Self { tools, parameter_headers, converse: converse.clone(), identity, origin, ttl_ms }
+    }
+
+    /// The site's origin, as far as it is known.
+    fn base(&self, authority: &str) -> String {
+        let is_local =
+            authority.starts_with("127.") || authority.starts_with("localhost") || authority.starts_with("[::1]");
+        let scheme = if is_local { "http" } else { "https" };
+        self.origin.clone().unwrap_or_else(|| format!("{scheme}://{authority}"))
     }
 
     /// The server's description for `initialize` and discovery.
@@ -183,7 +194,7 @@ impl Server {
             Err(wrong) => {
                 let conversed = Conversed::wrong(wrong);
                 let account = record(desk, incoming, function, conversed.turn.reason().unwrap_or(WRONG));
-                return Ok(Served { account: Some(account), ..self.served(conversed, function, request, era) });
+                return Ok(Served { account: Some(account), ..self.served(conversed, function, (request, era, incoming.authority)) });
             }
         };
         let elicits = Elicits::of(request, era);
@@ -198,7 +209,7 @@ impl Server {
             let reply = envelope::result(&request.id, &members);
             return Ok(Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() });
         }
-        Ok(self.served(conversed, function, request, era))
+        Ok(self.served(conversed, function, (request, era, incoming.authority)))
     }
 
     /// The result of a call that was refused before its tool. Written to the audit log where the tool exists.
@@ -217,8 +228,13 @@ impl Server {
 
     /// A response as a result. Headers that only accompany an HTTP error status are left out, since this reply is a
     /// 200.
-    fn served(&self, conversed: Conversed, function: &Function, request: &Request, era: Era) -> Served {
-        let reply = self.told(request, era, call::answered(&conversed.turn, function));
+    fn served(
+        &self,
+        conversed: Conversed,
+        function: &Function,
+        (request, era, authority): (&Request, Era, &str),
+    ) -> Served {
+        let reply = self.told(request, era, call::answered(&conversed.turn, function, &self.base(authority)));
         Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() }
     }
 

@@ -8,6 +8,7 @@ mod article;
 mod article_signs;
 mod code;
 pub mod crawl;
+pub mod css;
 mod facts;
 mod faq;
 mod fate;
@@ -32,6 +33,6 @@ mod walk;
 mod write;
 
 pub use frontdesk_base::charset::text;
-pub use page::{MAX_BYTES, Page, read};
+pub use page::{MAX_BYTES, Page, read, read_for_answer, title};
 use page::{Marks, read_marked};
 use published::is_relative;

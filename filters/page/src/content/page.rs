@@ -77,6 +77,17 @@ pub(super) fn read_marked(html: &str, at: &Url, by_paths: bool) -> Option<(Page,
     read_with(html, at, if by_paths { Links::Paths(at) } else { Links::Whole })
 }
 
+/// The same for an answer to a capability call. `by_paths`: links that stay on the site are paths of it.
+pub fn read_for_answer(html: &str, at: &Url, by_paths: bool) -> Option<Page> {
+    read_marked(html, at, by_paths).map(|(page, _)| page)
+}
+
+/// The title of a page that may have no words; `None` where it cannot be read within bounds.
+pub fn title(html: &str) -> Option<String> {
+    let document = parse::parse(html)?;
+    walk::is_within(&document.tree, MAX_DEPTH).then(|| walk::collapsed(&document.select("title").text()))
+}
+
 fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
     if html.len() > MAX_BYTES {
         return None;

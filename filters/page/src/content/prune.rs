@@ -90,6 +90,12 @@ impl Links<'_> {
     }
 }
 
+/// Prepares one element to be written.
+pub(super) fn prepare_element(element: &NodeRef<'_>, base: &Url, by_paths: bool) -> Option<()> {
+    let links = if by_paths { Links::Paths(base) } else { Links::Whole };
+    prune(&Content { root: *element, found: Found::Marked }, base, links)
+}
+
 /// Prepares the content of a page whose links are relative to `base`. `None`: its links alone are too much.
 pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Option<()> {
     tabs::prepare(&content.root);

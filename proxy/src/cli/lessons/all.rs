@@ -103,12 +103,16 @@ fn every() -> Vec<Lesson> {
                     "also connect to its Redis: run this on the host where Frontdesk will run",
                     "check frontdesk.toml --connect",
                 ),
+                e("try every selector and form against the running site", "check frontdesk.toml --live"),
             ],
             parts: &[(
                 CODES,
                 &[
                     ("0", "no mistakes; warnings are on standard error"),
-                    ("1", "it has mistakes, or with --connect its store cannot be used"),
+                    (
+                        "1",
+                        "it has mistakes, or with --connect its store cannot be used, or with --live the site does not fit",
+                    ),
                     ("2", "it cannot be read, or the command line is not valid"),
                 ],
             )],

@@ -1,0 +1,63 @@
+//! The site's cookies of a conversation (`cookies = "session"`): in the store, encrypted with a key that only the
+//! conversation's id gives, and gone with it.
+
+use frontdesk_answers::Cookies;
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    digest,
+};
+
+use super::{call::CallPlan, not_kept, records, step::Step};
+use frontdesk_base::fault::Refusal;
+use frontdesk_state::{Change, Expect, NotKept, Put};
+
+impl Step<'_> {
+    /// The cookies that the site set in this conversation.
+    pub(super) async fn kept_cookies(&self, plan: &CallPlan) -> Result<Cookies, Refusal> {
+        let Some(session) = self.ask.talk.session.filter(|_| plan.keeps_cookies) else { return Ok(Cookies::default()) };
+        let record = self.desk.records.get(&self.cookie_record(session)).await.map_err(not_kept)?;
+        let opened = record.and_then(|record| self.opened(session, &record.value));
+        Ok(opened.map(|bytes| Cookies::read(&bytes)).unwrap_or_default())
+    }
+
+    /// Stores them.
+    pub(super) async fn keep_cookies(&self, cookies: &Cookies) -> Result<(), NotKept> {
+        let Some(session) = self.ask.talk.session else { return Ok(()) };
+        let sealed = self.sealed(session, cookies.stored())?;
+        let idle = self.desk.compiled.settings.sessions.idle;
+        let put = Put::Value(sealed.into(), idle);
+        let change = Change { key: self.cookie_record(session), expect: Expect::Anything, put };
+        self.desk.records.commit(&[change]).await.map(drop)
+    }
+
+    /// The name of the record. It does not show the conversation's id.
+    fn cookie_record(&self, session: &str) -> String {
+        let holder = self.ask.caller.holder().bytes();
+        format!("k:{}", records::fingerprint(&[b"site cookies of", session.as_bytes(), &holder]))
+    }
+
+    fn key(session: &str) -> Option<LessSafeKey> {
+        let mut context = digest::Context::new(&digest::SHA256);
+        context.update(b"frontdesk: key of site cookies\0");
+        context.update(session.as_bytes());
+        UnboundKey::new(&AES_256_GCM, context.finish().as_ref()).ok().map(LessSafeKey::new)
+    }
+
+    fn sealed(&self, session: &str, mut bytes: Vec<u8>) -> Result<Vec<u8>, NotKept> {
+        let nonce = records::random::<NONCE_LEN>()?;
+        let key = Self::key(session).ok_or(NotKept::Away)?;
+        let holder = self.ask.caller.holder().bytes();
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(holder), &mut bytes)
+            .map_err(|_| NotKept::Away)?;
+        Ok([&nonce[..], &bytes].concat())
+    }
+
+    /// `None`: it was sealed for another conversation or caller.
+    fn opened(&self, session: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
+        let mut bytes = sealed.to_vec();
+        let holder = self.ask.caller.holder().bytes();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        Self::key(session)?.open_in_place(nonce, Aad::from(holder), &mut bytes).ok().map(|plain| plain.to_vec())
+    }
+}
