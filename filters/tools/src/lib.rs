@@ -1,4 +1,5 @@
-//! Command-line tools: inspecting a site from outside, and importing a declaration from an OpenAPI document.
+//! Command-line tools: inspecting a site from outside, and importing a declaration from an OpenAPI document or
+//! from the pages of a site.
 //!
 //! This is a crate of its own above the others, because no request ever uses it. It opens no socket and reads no file.
 
@@ -7,3 +8,4 @@
 pub mod import;
 pub mod inspect;
 mod openapi;
+pub mod site;

@@ -10,7 +10,7 @@ use std::{
 
 use frontdesk_tools::import::{Asked, FORMATS, Format, Imported};
 
-use super::Import;
+use super::{Import, import_site};
 use crate::outbound::Outbound;
 
 /// The largest accepted document in bytes.
@@ -24,10 +24,13 @@ const BAR: usize = 40;
 
 /// The names of the formats.
 pub(super) fn formats() -> Vec<&'static str> {
-    FORMATS.iter().map(|format| format.name).collect()
+    FORMATS.iter().map(|format| format.name).chain(["site"]).collect()
 }
 
 pub(super) fn import(args: Import) -> ExitCode {
+    if args.format == "site" {
+        return import_site::import(&args);
+    }
     let Some(format) = FORMATS.iter().find(|format| format.name == args.format) else { return ExitCode::from(2) };
     let document = match document(&args.from) {
         Ok(document) => document,
@@ -102,7 +105,7 @@ fn fetch(url: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Writes the file; replaces an existing one only with `--force`.
-fn write(file: &Path, text: &[u8], force: bool) -> Result<(), String> {
+pub(super) fn write(file: &Path, text: &[u8], force: bool) -> Result<(), String> {
     let mut options = OpenOptions::new();
     let options = match force {
         true => options.write(true).create(true).truncate(true),

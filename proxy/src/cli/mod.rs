@@ -14,6 +14,8 @@ mod health;
 #[cfg(feature = "tools")]
 mod import;
 #[cfg(feature = "tools")]
+mod import_site;
+#[cfg(feature = "tools")]
 mod inspect;
 mod left_out;
 mod lessons;
@@ -213,7 +215,7 @@ struct Import {
     #[arg(value_name = "FILE|URL")]
     from: String,
     /// Write the configuration to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, visible_alias = "write", value_name = "FILE")]
     out: Option<PathBuf>,
     /// Overwrite an existing file.
     #[arg(long, requires = "out")]

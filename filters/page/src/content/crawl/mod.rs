@@ -51,6 +51,11 @@ pub use logged::without_values;
 use robots::Robots;
 pub use rules::{CrawlSettings, Paths, Rules};
 
+/// Whether an address is called like an act: `/jobs/stop`, `/posts/2/edit`. Nobody should follow a link there to look.
+pub fn may_act(target: &str) -> bool {
+    acts::is_called_like_act(target)
+}
+
 /// The most bytes of a page that are read.
 pub const MOST_OF_BODY: usize = 4 * 1024 * 1024;
 /// Redirects that are followed in a row.

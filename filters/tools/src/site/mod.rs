@@ -1,0 +1,202 @@
+//! Imports a site without an API (`import site`): its search boxes, other forms and feeds become capabilities.
+//!
+//! Nothing here opens a socket: a [`SiteImport`] says which page to read next, by GET alone, and takes what came. It
+//! follows no link that may act, and sends no form.
+
+mod field;
+mod form;
+mod search;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::{HashSet, VecDeque};
+
+use bytes::Bytes;
+use frontdesk_base::charset;
+use frontdesk_filters::firewall;
+use frontdesk_page::content::{
+    self,
+    crawl::may_act,
+    css::{self, Css, Tree},
+};
+use url::{Position, Url};
+
+use crate::import::Imported;
+use form::Found;
+
+/// The most pages that are read, and the largest of them.
+const MOST_PAGES: usize = 16;
+pub const BOUND: usize = 2 << 20;
+/// Words in the address of pages that often have a form.
+const INTERESTING: [&str; 12] = [
+    "contact",
+    "kontakt",
+    "search",
+    "suche",
+    "book",
+    "reserv",
+    "order",
+    "enquir",
+    "inquir",
+    "quote",
+    "appointment",
+    "feedback",
+];
+
+/// One import, from its first page to the declaration.
+pub struct SiteImport {
+    base: Url,
+    todo: VecDeque<String>,
+    asked: HashSet<String>,
+    read: usize,
+    title: Option<String>,
+    found: Vec<Found>,
+    /// Title and path.
+    feeds: Vec<(String, String)>,
+    left_out: Vec<String>,
+}
+
+impl SiteImport {
+    /// Begins at a URL.
+    ///
+    /// # Errors
+    ///
+    /// It is no http or https URL.
+    pub fn new(url: &str) -> Result<Self, String> {
+        let text = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
+        let base = Url::parse(&text).map_err(|why| format!("is no URL: {why}"))?;
+        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+            return Err("has to be an http or https URL".into());
+        }
+        let start = base[Position::BeforePath..Position::AfterQuery].to_owned();
+        let mut todo = VecDeque::from([start.clone()]);
+        if start != "/" {
+            todo.push_back("/".to_owned());
+        }
+        let asked = todo.iter().cloned().collect();
+        Ok(Self { base, todo, asked, read: 0, title: None, found: Vec::new(), feeds: Vec::new(), left_out: Vec::new() })
+    }
+
+    /// The next page to GET.
+    pub fn next_page(&mut self) -> Option<Url> {
+        if self.read >= MOST_PAGES {
+            return None;
+        }
+        let target = self.todo.pop_front()?;
+        self.read += 1;
+        self.base.join(&target).ok()
+    }
+
+    /// Takes a page, or another document that was asked for. `location` is that of a redirect.
+    pub fn take(&mut self, at: &Url, content_type: &str, body: &Bytes, location: Option<&str>) {
+        if let Some(to) = location.and_then(|to| at.join(to).ok()) {
+            self.wish(&to, true);
+            return;
+        }
+        if content_type.contains("opensearchdescription") || at.path().ends_with("opensearch.xml") {
+            let found = search::opensearch(&String::from_utf8_lossy(body), &self.base);
+            found.into_iter().for_each(|found| self.add(found));
+            return;
+        }
+        let is_page = content_type.to_ascii_lowercase().contains("html");
+        let Some(html) = charset::text(body, content_type).filter(|_| is_page) else { return };
+        let Some(tree) = Tree::parse(&html) else { return };
+        self.read_page(at, &tree);
+        if let Some(page) = content::read(&html, at) {
+            let mut links: Vec<&String> = page.links.iter().filter(|link| !link.contains('?')).collect();
+            // Stable: pages that often have a form come first.
+            links.sort_by_key(|link| !INTERESTING.iter().any(|word| link.to_ascii_lowercase().contains(word)));
+            for link in links {
+                if let Ok(to) = self.base.join(link) {
+                    self.wish(&to, false);
+                }
+            }
+        }
+    }
+
+    /// Notes a page to read, if it is the site's own and a link there does not act.
+    fn wish(&mut self, to: &Url, is_redirect: bool) {
+        let target = to[Position::BeforePath..Position::AfterQuery].to_owned();
+        let is_own =
+            to.host_str() == self.base.host_str() && to.port_or_known_default() == self.base.port_or_known_default();
+        if !is_own || may_act(&target) || firewall::is_hidden(&target) || self.asked.len() > 200 {
+            return;
+        }
+        if self.asked.insert(target.clone()) {
+            if is_redirect { self.todo.push_front(target) } else { self.todo.push_back(target) }
+        }
+    }
+
+    fn read_page(&mut self, at: &Url, tree: &Tree) {
+        let root = tree.root();
+        let base = tree.base(at);
+        let each =
+            |selector: &str| Css::parse(selector).map(|css| css.all(&root).collect::<Vec<_>>()).unwrap_or_default();
+        if self.title.is_none() {
+            self.title = each("title").first().map(css::text).filter(|title| !title.is_empty());
+        }
+        for link in each("link[rel~=search][href]") {
+            if let Some(to) = css::attribute(&link, "href").and_then(|href| base.join(&href).ok()) {
+                self.wish(&to, true);
+            }
+        }
+        for link in each("link[rel~=alternate][href]") {
+            let kind = css::attribute(&link, "type").unwrap_or_default();
+            let to = css::attribute(&link, "href").and_then(|href| base.join(&href).ok());
+            if let Some(to) = to
+                .filter(|to| kind.contains("rss") || kind.contains("atom"))
+                .filter(|to| to.host_str() == self.base.host_str())
+            {
+                let path = to[Position::BeforePath..Position::AfterQuery].to_owned();
+                let title = css::attribute(&link, "title").unwrap_or_default();
+                if self.feeds.len() < 5 && !self.feeds.iter().any(|(_, known)| *known == path) {
+                    self.feeds.push((title, path));
+                }
+            }
+        }
+        for script in each("script[type='application/ld+json']") {
+            let found = search::json_ld(&script.text(), &self.base);
+            found.into_iter().for_each(|found| self.add(found));
+        }
+        for element in each("form") {
+            match form::read(&element, &root, &base, at) {
+                Ok(Some(found)) => self.add(found),
+                Ok(None) => {}
+                Err(why) => {
+                    let line = format!("a form on {}: {why}", at.path());
+                    if !self.left_out.contains(&line) {
+                        self.left_out.push(line);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a capability, unless the site has it on another page already.
+    fn add(&mut self, found: Found) {
+        let same = |known: &Found| known.method == found.method && known.path == found.path;
+        match self.found.iter_mut().find(|known| same(known)) {
+            // A form says more than a description of it.
+            Some(known) if known.page.is_none() && found.page.is_some() => *known = found,
+            Some(_) => {}
+            None => self.found.push(found),
+        }
+    }
+
+    /// The declaration.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was found that can be called.
+    pub fn finish(self) -> Result<Imported, String> {
+        if self.found.is_empty() && self.feeds.is_empty() {
+            let mut why = "has no form, search or feed that agents could call".to_owned();
+            for line in &self.left_out {
+                why += &format!("\nleft out: {line}");
+            }
+            return Err(why);
+        }
+        Ok(write::declaration(&self.base, self.title.as_deref(), self.found, &self.feeds, &self.left_out))
+    }
+}
