@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build test test-without-fast-path features clients deploy-check drill promises browser apps readiness setup keys check bench compare
+.PHONY: demo build test test-without-fast-path features clients deploy-check drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -56,6 +56,15 @@ browser: setup keys
 	@deploy/setup chromium
 	$(CARGO) build --locked --bin frontdesk
 	tests/browser/run ./target/debug/frontdesk
+
+# Calls unmodified sites without an API: a Django site and one with Flask-WTF. SITES=django for one of them.
+sites: setup target/sites/bin/python
+	$(CARGO) build --locked --bin frontdesk
+	target/sites/bin/python tests/sites/trial.py ./target/debug/frontdesk $(SITES)
+
+target/sites/bin/python:
+	python3 -m venv target/sites
+	target/sites/bin/pip install --quiet django flask flask-wtf
 
 # Compares real applications directly and through Frontdesk, in a headless Chromium: nothing may differ.
 apps: setup
