@@ -242,6 +242,31 @@ async fn protocols_connection_close_is_honoured() {
     conn.until_closed(SOON).await;
 }
 
+/// All lines of `Connection` are one list.
+#[tokio::test]
+async fn protocols_connection_close_in_any_line_is_honoured() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let desk = Setup::before(&origin).start().await;
+    for lines in [
+        &["keep-alive", "close"][..],
+        &["close", "keep-alive"],
+        &["keep-alive, Close"],
+        &["keep-alive", "x-own, close"],
+        &["x-own", "close"],
+    ] {
+        for (method, version) in [("GET", "1.1"), ("POST", "1.1"), ("GET", "1.0")] {
+            let mut conn = desk.conn().await;
+            let options: String = lines.iter().map(|line| format!("Connection: {line}\r\n")).collect();
+            let length = if method == "POST" { "Content-Length: 0\r\n" } else { "" };
+            conn.send(format!("{method} / HTTP/{version}\r\nHost: site.test\r\n{options}{length}\r\n")).await;
+            let response = conn.response(method).await;
+            assert!(response.complete, "{method} {lines:?}");
+            assert_eq!(response.headers.tokens("connection"), ["close"], "{method} {version} {lines:?}");
+            conn.until_closed(SOON).await;
+        }
+    }
+}
+
 /// Small servers that people develop with still speak it.
 #[tokio::test]
 async fn protocols_a_site_of_http_1_0_is_answered_for_in_1_1() {

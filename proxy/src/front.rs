@@ -31,6 +31,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, chain::Chains, desk::Kept};
+use frontdesk_http1::hop;
 use http::{StatusCode, Version};
 use pingora::{
     Error, ErrorType, Result,
@@ -126,7 +127,8 @@ impl ProxyHttp for Front {
         // The library would keep a connection for ever unless told each time; a client's `close` stays a close.
         // A client that learns it before the drain begins sends nothing into a closing connection.
         let leaving = self.draining.load(Ordering::Relaxed);
-        ctx.keepalive = session.get_keepalive().filter(|_| !leaving).map(|_| idle.as_secs().max(1));
+        let keeps = !leaving && hop::client_keeps(session.req_header().version, &session.req_header().headers);
+        ctx.keepalive = session.get_keepalive().filter(|_| keeps).map(|_| idle.as_secs().max(1));
         session.set_keepalive(ctx.keepalive);
         Ok(())
     }

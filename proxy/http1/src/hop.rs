@@ -1,6 +1,6 @@
 //! What belongs to one hop only (RFC 9110 §7.6.1): hop-by-hop fields, what `Connection` names, and interim responses.
 
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 
 use crate::{
     Malformed,
@@ -131,6 +131,23 @@ pub fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = HeaderNam
     lists.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok())
 }
 
+/// Whether a client keeps its connection after this request (RFC 9112 §9.3). All `Connection` lines are one list, and
+/// `close` anywhere in it is a close. The library reads the first line only.
+pub fn client_keeps(version: Version, headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::CONNECTION).iter();
+    let mut options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    match version {
+        Version::HTTP_09 | Version::HTTP_10 => {
+            options.fold(None, |kept, option| match option {
+                _ if option.eq_ignore_ascii_case(b"close") => Some(false),
+                _ if option.eq_ignore_ascii_case(b"keep-alive") => kept.or(Some(true)),
+                _ => kept,
+            }) == Some(true)
+        }
+        _ => !options.any(|option| option.eq_ignore_ascii_case(b"close")),
+    }
+}
+
 /// What a request's `Connection` names that may not be named there, if anything: no name at all, or one of those that say
 /// who asks what of whom. pingora refuses the same without a word about it, and only where a request passes.
 pub fn wrong_connection_option(headers: &HeaderMap) -> Option<&[u8]> {
@@ -169,7 +186,7 @@ pub fn trim_values<H: EditHead>(head: &mut H) -> Result<(), H::Error> {
 
 #[cfg(test)]
 mod tests {
-    use http::{Method, Version};
+    use http::Method;
 
     use super::*;
     use crate::framing;
@@ -216,6 +233,30 @@ mod tests {
         with_trailers.insert("trailer", "x-sum".parse().unwrap());
         assert_eq!(left(StatusCode::OK, true), with_trailers);
         assert!(left(StatusCode::SWITCHING_PROTOCOLS, false).contains_key("upgrade"));
+    }
+
+    #[test]
+    fn close_in_any_line_ends_a_clients_connection() {
+        // Lines, and whether HTTP/1.1 and HTTP/1.0 keep the connection.
+        let cases: [(&[&str], bool, bool); 12] = [
+            (&[], true, false),
+            (&["keep-alive"], true, true),
+            (&["Close"], false, false),
+            (&["keep-alive", "close"], false, false),
+            (&["close", "keep-alive"], false, false),
+            (&["keep-alive, CLOSE"], false, false),
+            (&["x-own", "close"], false, false),
+            (&["keep-alive", "upgrade, close"], false, false),
+            (&["keep-alive", ",close,"], false, false),
+            (&["x-own", "keep-alive"], true, true),
+            (&["x-own"], true, false),
+            (&["closed, not-close"], true, false),
+        ];
+        for (lines, newer, older) in cases {
+            let sent: Vec<_> = lines.iter().map(|line| ("connection", *line)).collect();
+            let keeps = |version| client_keeps(version, &headers(&sent));
+            assert_eq!((keeps(Version::HTTP_11), keeps(Version::HTTP_10)), (newer, older), "{lines:?}");
+        }
     }
 
     #[test]

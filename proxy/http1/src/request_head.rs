@@ -7,7 +7,7 @@ use httparse::{ParserConfig, Status};
 use crate::{
     field::{is_authority, is_padded},
     framing::{COUNTABLE, FOLDED_NAMES, digits},
-    hop::is_of_requests_hop,
+    hop::{client_keeps, is_of_requests_hop},
 };
 
 /// Headers of a plain request at most; pingora reads those that have more.
@@ -57,7 +57,6 @@ impl PlainRequest {
         request.method = method;
         request.version = Version::HTTP_11;
         request.headers.reserve(read.headers.len());
-        let mut keeps = true;
         let mut hosts = 0;
         let mut body = None;
         for header in read.headers.iter() {
@@ -66,7 +65,8 @@ impl PlainRequest {
             match name {
                 header::HOST if is_authority(&value) => hosts += 1,
                 header::HOST => return None,
-                header::CONNECTION => keeps &= kept(header.value)?,
+                header::CONNECTION if is_plain_option(header.value) => {}
+                header::CONNECTION => return None,
                 header::CONTENT_LENGTH if request.method == Method::POST && body.is_none() => {
                     body = Some(length_of(header.value)?);
                 }
@@ -80,6 +80,7 @@ impl PlainRequest {
         }
         let body = if request.method == Method::POST { body? } else { 0 };
         let whole = body <= bytes.len() - length;
+        let keeps = client_keeps(Version::HTTP_11, &request.headers);
         (hosts == 1 && whole).then_some(Self { parts: request, length, body, keeps })
     }
 }
@@ -133,13 +134,9 @@ fn is_clean(head: &[u8]) -> bool {
         && head.iter().zip(next).fold(true, |clean, (a, b)| clean & fits(*a) & ((*a == b'\r') == (*b == b'\n')))
 }
 
-/// Whether the connection is kept; `None` where its header says more than that.
-fn kept(value: &[u8]) -> Option<bool> {
-    match value {
-        keep if keep.eq_ignore_ascii_case(b"keep-alive") => Some(true),
-        close if close.eq_ignore_ascii_case(b"close") => Some(false),
-        _ => None,
-    }
+/// Whether `Connection` says only whether the connection is kept.
+fn is_plain_option(value: &[u8]) -> bool {
+    value.eq_ignore_ascii_case(b"keep-alive") || value.eq_ignore_ascii_case(b"close")
 }
 
 fn holds(value: &[u8], what: &[u8]) -> bool {
