@@ -4,10 +4,12 @@
 //! connection that was used before.
 
 use crate::support::calls::{call, query};
-use crate::support::{Ask, Desk, Setup};
+use crate::support::{Ask, Desk, SOON, Setup, eventually};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Requests one after another.
@@ -136,10 +138,105 @@ async fn kept_connections_to_pythons_server_do_not_wait() {
 async fn kept_connections_are_not_used_while_a_body_may_follow_a_head() {
     // It answers HEAD with a body, a common mistake. Its system sends the body once the head is acknowledged.
     let python = Python::start();
-    let desk = desk(&python.1, true).await;
-    for round in 0..20 {
-        assert_eq!(desk.call(Ask::head("/data.json")).await.status, 200);
-        let next = desk.call(Ask::get("/data.json")).await;
-        assert_eq!((next.status, next.text().as_str()), (200, "{\"a\": 1}"), "round {round}");
+    for fast_path in [true, false] {
+        let desk = desk(&python.1, fast_path).await;
+        for round in 0..20 {
+            assert_eq!(desk.call(Ask::head("/data.json")).await.status, 200);
+            let next = desk.call(Ask::get("/data.json")).await;
+            assert_eq!((next.status, next.text().as_str()), (200, "{\"a\": 1}"), "{fast_path}: round {round}");
+        }
+    }
+}
+
+/// A site that sends a whole response as the body of a 304 or 204, a moment after it.
+fn with_a_late_body(status: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        for asking in listener.incoming().flatten() {
+            std::thread::spawn(move || -> std::io::Result<()> {
+                let mut reader = BufReader::new(asking.try_clone()?);
+                let mut asking = asking;
+                loop {
+                    let mut head = String::new();
+                    while !head.ends_with("\r\n\r\n") {
+                        if reader.read_line(&mut head)? == 0 {
+                            return Ok(());
+                        }
+                    }
+                    if head.contains(" /odd ") {
+                        asking.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes())?;
+                        std::thread::sleep(Duration::from_millis(1));
+                        asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")?;
+                    } else {
+                        asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal")?;
+                    }
+                }
+            });
+        }
+    });
+    format!("http://{at}")
+}
+
+#[tokio::test]
+async fn kept_connections_are_not_used_while_a_body_may_follow_a_status_without_one() {
+    for status in ["304 Not Modified", "204 No Content"] {
+        let url = with_a_late_body(status);
+        for fast_path in [true, false] {
+            let desk = desk(&url, fast_path).await;
+            let mut conn = desk.conn().await;
+            for round in 0..40 {
+                assert_eq!(conn.ask(&Ask::get("/odd")).await.status.to_string(), status[..3]);
+                let next = conn.ask(&Ask::get("/data")).await;
+                assert_eq!(next.text(), "real", "{status}, {fast_path}: round {round}");
+            }
+        }
+    }
+}
+
+/// A site that answers `/odd` twice: the second response comes a moment after the first. Counts the second ones.
+fn that_answers_twice(second: Arc<AtomicUsize>) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        for asking in listener.incoming().flatten() {
+            let second = second.clone();
+            std::thread::spawn(move || -> std::io::Result<()> {
+                asking.set_nodelay(true)?;
+                let mut reader = BufReader::new(asking.try_clone()?);
+                let mut asking = asking;
+                loop {
+                    let mut head = String::new();
+                    while !head.ends_with("\r\n\r\n") {
+                        if reader.read_line(&mut head)? == 0 {
+                            return Ok(());
+                        }
+                    }
+                    asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal")?;
+                    if head.contains(" /odd ") {
+                        std::thread::sleep(Duration::from_millis(1));
+                        asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")?;
+                        second.fetch_add(1, Ordering::SeqCst);
+                    }
+                }
+            });
+        }
+    });
+    format!("http://{at}")
+}
+
+#[tokio::test]
+async fn kept_connections_are_not_used_once_something_came_that_nobody_asked_for() {
+    let second = Arc::new(AtomicUsize::new(0));
+    let url = that_answers_twice(second.clone());
+    for fast_path in [true, false] {
+        let desk = desk(&url, fast_path).await;
+        let mut conn = desk.conn().await;
+        for round in 0..20 {
+            let before = second.load(Ordering::SeqCst);
+            assert_eq!(conn.ask(&Ask::get("/odd")).await.text(), "real");
+            eventually("the second response", SOON, async || second.load(Ordering::SeqCst) > before).await;
+            assert_eq!(conn.ask(&Ask::get("/data")).await.text(), "real", "{fast_path}: round {round}");
+        }
     }
 }

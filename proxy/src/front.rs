@@ -198,12 +198,18 @@ impl ProxyHttp for Front {
     async fn connected_to_upstream(
         &self,
         session: &mut Session,
-        _: bool,
+        reused: bool,
         _: &HttpPeer,
         socket: RawFd,
         _: Option<&Digest>,
         ctx: &mut Ctx,
     ) -> Result<()> {
+        let running = ctx.running(&self.live);
+        let backend = ctx.upstream.and_then(|index| running.pool.backends().get(index));
+        if reused && backend.is_some_and(|backend| backend.speaks_http1()) && early_answer::has_come(socket) {
+            // What is there before a request was sent is no response to it. The request is sent on another connection.
+            early_answer::retire(socket);
+        }
         ctx.upstream_socket = Some(socket);
         ctx.head_sent = false;
         ctx.sends_body = !session.is_body_empty();

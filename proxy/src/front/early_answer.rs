@@ -16,7 +16,10 @@ use std::{
 use frontdesk_filters::Fault;
 use frontdesk_http1::{Body, framing::shows_body_was_read};
 use http::Version;
-use nix::sys::socket::{Shutdown, shutdown};
+use nix::{
+    errno::Errno,
+    sys::socket::{MsgFlags, Shutdown, recv, shutdown},
+};
 use pingora::{
     Error, ErrorSource, ErrorType, Result,
     http::{RequestHeader, ResponseHeader},
@@ -111,6 +114,11 @@ impl Front {
 pub(super) fn retire(socket: RawFd) {
     // It fails only where the site has closed the connection already.
     let _ = shutdown(socket, Shutdown::Both);
+}
+
+/// Whether something has come on a connection to the site, or its end.
+pub(super) fn has_come(socket: RawFd) -> bool {
+    recv(socket, &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT) != Err(Errno::EAGAIN)
 }
 
 /// Refuses to send up what the client sent after the site's answer, the end of its request included.

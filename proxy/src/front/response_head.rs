@@ -60,8 +60,9 @@ impl Front {
         let method = &session.req_header().method;
         let framing = answer_head::end_hop(response, method, has_trailers).map_err(Error::into_up)?;
         ctx.site_keeps = framing.keeps || socket.is_none();
-        if let (Some(socket), Body::Absent, false) = (socket, framing.body, framing.keeps) {
-            // What the site sends besides would be the next answer on it.
+        if let (Some(socket), Body::Absent) = (socket, framing.body) {
+            // Some sites send a body all the same (to HEAD, with 304), and it would be taken for the next response. The
+            // fast path lets such a connection rest; the library's pool knows no rest.
             early_answer::retire(socket);
         }
         self.head_arrived(session, ctx, response, framing.body);

@@ -15,9 +15,6 @@ use crate::alarm::Alarm;
 
 /// How many wait at most, for each upstream.
 const MOST: usize = 128;
-/// So long after it was used last a connection is taken without asking the system whether the site has closed it.
-const FRESH: Duration = Duration::from_millis(20);
-
 /// How long a connection rests where a body may come that the response does not have. What comes is found then.
 const REST: Duration = Duration::from_millis(50);
 
@@ -61,9 +58,9 @@ impl IdlePool {
                 let last = kept.iter().rposition(|plain| plain.address == address && is_ready(plain))?;
                 kept.remove(last)
             };
-            let fresh = now.saturating_duration_since(plain.used) < FRESH;
-            let silent = if fresh { plain.transport.is_silent() } else { plain.transport.is_certainly_silent() };
-            if silent {
+            // What is there before a request was sent is no response to it. The system is asked each time: the runtime may
+            // not know yet.
+            if plain.transport.is_certainly_silent() {
                 (plain.reused, plain.used, plain.rests) = (true, now, false);
                 return Some(plain);
             }

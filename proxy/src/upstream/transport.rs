@@ -59,7 +59,7 @@ impl Transport {
     }
 
     /// Whether nothing has come that nobody asked for, nor an end, as far as the runtime has been told.
-    pub(super) fn is_silent(&mut self) -> bool {
+    fn is_silent(&mut self) -> bool {
         match self {
             Self::Cleartext(tcp) => tcp.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock),
             // Messages of TLS itself, such as tickets for later sessions, may come at any time. They are read here.
