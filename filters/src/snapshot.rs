@@ -189,7 +189,7 @@ impl Snapshot {
             signals: declaration.settings.signals.published(),
             robots: Robots::new(&declaration.settings, site_map),
             not_found,
-            excluded: Paths::new(&declaration.settings.content.exclude),
+            excluded: Paths::in_any_case(&declaration.settings.content.exclude),
             manifest,
             manifest_explain: ahp::DIALECT.explain,
             manifest_path,

@@ -11,24 +11,38 @@ use super::{authority::authorities, glob::Glob};
 /// Paths that the operator names: those that are not read (`content.exclude`), and those whose links are followed
 /// (`content.follow`).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Paths(Vec<Glob>);
+pub struct Paths {
+    globs: Vec<Glob>,
+    any_case: bool,
+}
 
 impl Paths {
     /// A path stands for all below it, and "/x/*" for "/x" as well.
     pub fn new(written: &[String]) -> Self {
         let above = |written: &str| written.strip_suffix("/*").filter(|above| !above.is_empty()).map(str::to_owned);
-        Self(written.iter().map(|written| Glob::whole(&above(written).unwrap_or_else(|| written.clone()))).collect())
+        let glob = |written: &String| Glob::whole(&above(written).unwrap_or_else(|| written.clone()));
+        Self { globs: written.iter().map(glob).collect(), any_case: false }
+    }
+
+    /// The same without regard to letter case: many servers answer `/Admin` and `/admin` alike, so what keeps something
+    /// out has to cover both.
+    pub fn in_any_case(written: &[String]) -> Self {
+        let lower: Vec<String> = written.iter().map(|written| written.to_lowercase()).collect();
+        Self { any_case: true, ..Self::new(&lower) }
     }
 
     /// Whether a target is one of them or below one, in whatever spelling.
     pub fn covers(&self, target: &str) -> bool {
-        if self.0.is_empty() {
+        if self.globs.is_empty() {
             return false;
         }
-        let canonical = path::canonical(target);
+        let mut canonical = path::canonical(target);
+        if self.any_case {
+            canonical = canonical.to_lowercase().into();
+        }
         let ends = canonical.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([canonical.len()]);
         let mut above = ends.map(|end| &canonical[..end]);
-        above.any(|path| self.0.iter().any(|glob| glob.matches(path)))
+        above.any(|path| self.globs.iter().any(|glob| glob.matches(path)))
     }
 }
 
@@ -86,7 +100,7 @@ impl Rules {
             also: parsed.clone().filter(|_| origin.is_some()),
             is_named: origin.is_some(),
             origin: origin.or(parsed)?,
-            exclude: Paths::new(&settings.exclude),
+            exclude: Paths::in_any_case(&settings.exclude),
             follow: Paths::new(&settings.follow),
             learns_name: settings.origin.is_none() && settings.preserve_host,
             own: settings.listen.iter().flat_map(authorities).collect(),
@@ -146,12 +160,19 @@ mod tests {
             "/a/drafts/1",
             "/older",
             "/old/x",
+            "/Admin/x",
+            "/%41DMIN",
+            "/PRIVATE/X",
+            "/A/Drafts",
         ] {
             assert!(rules.excludes(target), "{target}");
         }
         for target in ["/", "/administration", "/privateer", "/x/admin", "/drafts"] {
             assert!(!rules.excludes(target), "{target}");
         }
+        let upper = self::rules("[content]\nexclude = ['/Interna']\nfollow = ['/Docs']\n");
+        assert!(upper.excludes("/interna/x") && upper.excludes("/INTERNA") && upper.follows("/Docs/x"));
+        assert!(!upper.follows("/docs/x"), "what lets something in is read as it is written");
         let all = self::rules("[content]\nexclude = ['/*']\nfollow = ['/*']\n");
         for target in ["/", "/x", "/x/y?z"] {
             assert!(all.excludes(target) && all.follows(target), "{target}");
