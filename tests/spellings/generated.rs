@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::calls::{action, site};
+use crate::support::calls::{action, declare, site};
 use crate::support::{Ask, Desk, Origin, Reply, Request, Via};
 
 const ENDPOINT: &str = "/api/holds";
@@ -222,6 +222,11 @@ async fn spellings_by_which_a_site_runs_the_same_handler_never_reach_it() {
         "/run/hold",
         "/run/hold.html",
         "/run/hold.php/x",
+        "/api.php/holds",
+        "/API.php/holds/",
+        "/run.php/hold.php",
+        "/index/api/holds",
+        "/node.unheard-of/api/holds",
     ] {
         let overridden = Ask::get(target).header("X-HTTP-Method-Override", "POST");
         for ask in [Ask::post(target, "{}"), Ask::new("DELETE", target).body("{}"), overridden] {
@@ -254,6 +259,43 @@ async fn spellings_by_which_a_site_runs_the_same_handler_never_reach_it() {
     for (at, target) in pass.iter().enumerate() {
         let response = desk.ask(Via::H1, Ask::get(target)).await;
         assert_eq!(response.status, 200, "{target}: {}", response.text());
+        assert_eq!((origin.asked().len(), origin.last().target.as_str()), (at + 1, *target));
+    }
+}
+
+/// Beside a guarded GET, other pages of the site are its own: only what common servers take for the handler is refused.
+#[tokio::test]
+async fn spellings_beside_a_guarded_get_are_pages_unless_a_server_runs_the_handler_there() {
+    let origin = Origin::start(|_: &Request| Reply::json("{\"site\":true}")).await;
+    let lines = "\nmethod = \"GET\"\nendpoint = \"/records/{id}\"\nrisk_level = \"low\"\nauth = \"required\"";
+    let desk = site(&origin, &declare("records.show", "query", lines)).start().await;
+    for target in [
+        "/index.php/records/7",
+        "/records.php/7",
+        "/Records.PHP/7",
+        "/records.php/7.json",
+        "/shop/index.php/records/7",
+        "/index/records/7",
+        "/app.unheard-of/records/7",
+        "/cgi-bin/app/records/7",
+    ] {
+        assert_eq!(desk.get(target).await.status, 404, "{target}");
+        assert!(origin.asked().is_empty(), "{target}");
+    }
+    for (at, target) in [
+        "/node.js/records/7",
+        "/socket.io/records/7",
+        "/john.doe/records/7",
+        "/example.org/records/7",
+        "/v1.2/records/7",
+        "/default/records/7",
+        "/records/7/notes",
+        "/records.json/notes/7",
+    ]
+    .iter()
+    .enumerate()
+    {
+        assert_eq!(desk.get(target).await.status, 200, "{target}");
         assert_eq!((origin.asked().len(), origin.last().target.as_str()), (at + 1, *target));
     }
 }

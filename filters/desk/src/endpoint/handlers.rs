@@ -1,7 +1,7 @@
 //! Recognises other addresses at which a site may reach the handler of an endpoint.
 //!
-//! `/index.php/api/holds`, `/api/holds.json` and `/api/holds/index.php` differ from `/api/holds`, but on many sites
-//! they run the same program. Where an endpoint wraps the site's own path and requires a credential, they would bypass
+//! `/index.php/api/holds`, `/api/holds.json`, `/api.php/holds` and `/api/holds/index.php` differ from `/api/holds`, but on
+//! many sites they run the same program. Where an endpoint wraps the site's own path and requires a credential, they would bypass
 //! it.
 
 #[cfg(test)]
@@ -21,6 +21,33 @@ const PROGRAMS: [&str; 40] = [
 const PROGRAM_DIRECTORIES: [&str; 4] = ["cgi-bin", "fcgi-bin", "scgi-bin", "cgi"];
 /// Files that a server uses for a directory.
 const INDEXES: [&str; 2] = ["index", "default"];
+/// The first program of many sites. Apache finds `index.php` for `/index/api/holds` (`MultiViews`).
+const INDEX: &str = "index";
+/// Names of programs that route all requests of a site, whatever their extension is. By GET, other names with an unknown
+/// extension are pages: `/john.doe/holds`, `/example.org/holds`.
+const FRONT_CONTROLLERS: [&str; 21] = [
+    "index",
+    "default",
+    "app",
+    "application",
+    "main",
+    "api",
+    "server",
+    "service",
+    "dispatch",
+    "dispatcher",
+    "router",
+    "public",
+    "web",
+    "start",
+    "run",
+    "handler",
+    "gateway",
+    "cgi",
+    "wsgi",
+    "rest",
+    "rpc",
+];
 /// Extensions of static assets. Such a file beside an endpoint is read by GET.
 const ASSETS: [&str; 26] = [
     "css",
@@ -122,7 +149,7 @@ impl Handlers {
 
     /// Whether a canonical path that equals its folded form is certainly none of them. Fast, without allocation.
     pub(super) fn cannot_be_at(&self, path: &str) -> bool {
-        let names_index = || path.rsplit('/').next().is_some_and(|last| INDEXES.contains(&last));
+        let names_index = || path.split('/').any(|segment| INDEXES.contains(&segment));
         !self.anywhere && !path.contains('.') && !path.contains("/(") && !path.contains("cgi") && !names_index()
     }
 
@@ -139,16 +166,16 @@ impl Handlers {
         }
         segments.retain(|segment| !is_session(segment));
         let as_directory = || self.directories.find(segments.iter().copied()).map(|index| (index, Reach::Form));
-        self.bare(&segments).or_else(as_directory).or_else(|| self.by_program(&segments))
+        self.bare(&segments).or_else(as_directory).or_else(|| self.by_program(&segments, reads))
     }
 
     /// The same, where a segment of the path is a program.
-    fn by_program(&self, segments: &[&str]) -> Option<(usize, Reach)> {
+    fn by_program(&self, segments: &[&str], reads: bool) -> Option<(usize, Reach)> {
         let from_program = |at: usize| {
             let (before, behind) = (&segments[..at], &segments[at + 1..]);
             let name = segments[at];
             let in_directory = before.last().is_some_and(|directory| PROGRAM_DIRECTORIES.contains(directory));
-            let is_program = in_directory || program(name).is_some();
+            let is_program = in_directory || name == INDEX || program(name).is_some();
             if behind.is_empty() || !is_program && !may_be_program(name) {
                 return None;
             }
@@ -168,7 +195,14 @@ impl Handlers {
                 let together = is_program && may_fit(before.len() + behind.len());
                 found.or_else(|| if together { self.bare(&[before, behind].concat()) } else { None })
             };
-            let (index, reach) = own().or_else(routed)?;
+            // `/records.php/7` is `/records/7` where the server finds a program without its extension.
+            let extended = || {
+                let stem = program(name).filter(|_| may_fit(segments.len()))?;
+                let found = self.bare(&[before, &[stem], behind].concat());
+                found.filter(|(index, _)| !self.unnamed.contains(index))
+            };
+            let other = || if is_program || may_route(name, reads) { routed().or_else(extended) } else { None };
+            let (index, reach) = own().or_else(other)?;
             Some((index, if is_program { Reach::Program } else { reach }))
         };
         (0..segments.len()).find_map(from_program)
@@ -220,6 +254,13 @@ fn program(segment: &str) -> Option<&str> {
 /// Whether a segment may be a program with an unknown extension: not a version number.
 fn may_be_program(segment: &str) -> bool {
     ending(segment).is_some_and(|(_, ending)| ending.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Whether a segment that may be a program may also route to another handler: a static file does not. `reads`: only if its
+/// name is one that such programs have.
+fn may_route(segment: &str, reads: bool) -> bool {
+    ending(segment)
+        .is_some_and(|(name, ending)| !ASSETS.contains(&ending) && (!reads || FRONT_CONTROLLERS.contains(&name)))
 }
 
 /// Whether a segment is an ASP.NET cookieless session, which the server removes from the path: `(S(...))`.

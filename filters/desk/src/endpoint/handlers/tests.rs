@@ -50,6 +50,10 @@ fn a_handler_is_found_at_other_addresses() {
         ("/records/{id}", "/index.php/records/7", Program),
         ("/records/{id}", "/records/7/index.php", Program),
         ("/records/{id}", "/app.unheard-of/records/7", Form),
+        ("/records/{id}", "/records.php/7", Program),
+        ("/api/holds", "/api.cgi/holds", Program),
+        ("/api/holds", "/index/api/holds", Program),
+        ("/records/{id}", "/index/records/7", Program),
         ("/{page}", "/index.php/x", Program),
         ("/", "/index.php", Program),
         ("/", "/index.html", Form),
@@ -65,6 +69,25 @@ fn a_handler_is_found_at_other_addresses() {
         assert_eq!(reach(declared, path, true), Some(expected), "{declared} {path}");
     }
     assert!(reach("/api/holds", "/api/holds.png", false).is_some(), "Rails runs it before it asks for the format");
+}
+
+#[test]
+fn by_get_a_name_with_a_dot_is_a_page_unless_programs_are_called_so() {
+    for path in [
+        "/john.doe/records/7",
+        "/example.org/records/7",
+        "/socket.io/records/7",
+        "/asp.net/records/7",
+        "/release.notes/records/7",
+        "/api.example.com/records/7",
+    ] {
+        assert_eq!(reach("/records/{id}", path, true), None, "{path}");
+        assert_eq!(reach("/records/{id}", path, false), Some(Reach::Form), "{path}: a POST is no page");
+    }
+    for path in ["/node.js/records/7", "/v2.0/records/7", "/default/records/7", "/app/records/7"] {
+        assert_eq!(reach("/records/{id}", path, true), None, "{path}");
+        assert_eq!(reach("/records/{id}", path, false), None, "{path}");
+    }
 }
 
 #[test]
