@@ -251,6 +251,52 @@ async fn callers_do_not_show_the_site_an_api_key_beside_another_credential() {
     }
 }
 
+/// No endpoint accepts these. A client may send them all the same, and the key in them is ours.
+#[tokio::test]
+async fn callers_do_not_show_the_site_an_api_key_in_a_spelling_that_no_endpoint_accepts() {
+    let (origin, desk) = desk().await;
+    for form in
+        ["Token KEY", "KEY", "ApiKey KEY", "Bearer \"KEY\"", "Bearer KEY,", "Bearer: KEY", "Bearer x, Bearer KEY"]
+    {
+        let value = form.replace("KEY", KEY);
+        for ask in [Ask::get("/"), Ask::post("/form", "a=1")] {
+            desk.ask(Via::H1, ask.header("Authorization", &value)).await;
+            let last = origin.last();
+            assert_eq!(last.headers.all("x-frontdesk-verified"), ["none"], "{form}");
+            let head = String::from_utf8_lossy(&last.raw_head).into_owned();
+            assert!(!head.to_lowercase().contains("authorization") && !head.contains(KEY), "{head}");
+        }
+        let other = form.replace("KEY", "the-sites-own");
+        desk.ask(Via::H1, Ask::get("/").header("Authorization", &other)).await;
+        assert_eq!(origin.last().headers.all("authorization"), [other.as_str()], "the site's own passes");
+    }
+}
+
+/// Else the site's answer would tell which of many guesses is right.
+#[tokio::test]
+async fn callers_that_guess_in_other_spellings_on_pages_learn_nothing() {
+    let (origin, desk) = desk().await;
+    for n in 0..60 {
+        let guess = if n % 2 == 0 { format!("Token guess-{n}") } else { format!("guess-{n}") };
+        assert_eq!(desk.ask(Via::H1, Ask::get("/").header("Authorization", &guess)).await.status, 200);
+    }
+    let right = format!("Token {KEY}");
+    desk.ask(Via::H1, Ask::get("/").header("Authorization", &right)).await;
+    assert_eq!(origin.last().headers.all("authorization"), [right.as_str()], "a right one looks like the others");
+}
+
+/// Several guesses in one request count as several.
+#[tokio::test]
+async fn callers_that_guess_in_many_lines_of_a_page_learn_nothing() {
+    let (origin, desk) = desk().await;
+    for n in 0..6 {
+        let ask = (0..10).fold(Ask::get("/"), |ask, m| ask.bearer(&format!("guess-{n}-{m}")));
+        assert_eq!(desk.ask(Via::H1, ask).await.status, 200);
+    }
+    desk.ask(Via::H1, Ask::get("/").bearer(KEY)).await;
+    assert_eq!(told(&origin)[0], ["none"], "a right one looks like the others");
+}
+
 /// Else the site's answer would tell which of many guesses is right.
 #[tokio::test]
 async fn callers_that_guess_in_authorization_on_pages_learn_nothing() {

@@ -94,6 +94,12 @@ async fn callers_name_the_site_gets_the_credential_as_it_came() {
     let both = orders().header("X-AHP-Key", FULL).header("X-Api-Key", "bob-secret");
     assert_eq!(assert_answer(&desk.call(both).await, 200, "both")["data"]["orders"][0], "order-of-bob");
     assert_eq!(last_upstream(&origin).header("x-ahp-key"), None);
+    // Nor in another spelling, or in another header.
+    for (name, value) in [("Authorization", format!("Token {FULL}")), ("X-Api-Key", FULL.to_owned())] {
+        let before = upstream_calls(&origin).len();
+        assert_eq!(desk.call(orders().header(name, &value)).await.status, 401, "{name}");
+        assert_eq!(upstream_calls(&origin).len(), before, "{name}");
+    }
     let key_alone = desk.call(orders().bearer(FULL)).await;
     assert_eq!(key_alone.status, 401, "the site does not know it: {}", key_alone.text());
     assert_eq!(last_upstream(&origin).header("authorization"), None);

@@ -17,6 +17,7 @@ use super::{
     authorization::bearer,
     key::ApiKeys,
     key_set::KeySet,
+    page_credential::{self, OnPage},
     signature::{self, Nonce, Signed, SignedAgents},
     signer,
     site_credential::{Authorization, Forwarding},
@@ -85,14 +86,6 @@ pub struct Once {
 
 /// What the authorization server says about a token.
 pub struct Introspected(Result<Arc<Token>, Rejected>);
-
-/// A credential in `Authorization` on a page.
-pub enum OnPage<'h> {
-    /// An API key that is known here.
-    Ours,
-    /// The site's own, or a wrong guess.
-    Other(&'h [u8]),
-}
 
 impl Callers {
     /// Prepares what was declared, and what was fetched since by URL.
@@ -204,7 +197,12 @@ impl Callers {
             None => Authorization::Unverified,
         };
         if let Some(forwarding) = self.forwarding.as_ref().filter(|_| !on_page) {
-            caller.credential = forwarding.of(headers, authorization, request.authority);
+            // A key of ours in a spelling that no endpoint takes is still none of the site's business.
+            let has_key = authorization == Authorization::Unverified
+                && matches!(self.bearer_on_page(headers), Some(OnPage::Ours));
+            let authorization = if has_key { Authorization::Withheld } else { authorization };
+            let is_ours = |value: &[u8]| self.keys.find(value.trim_ascii()).is_some();
+            caller.credential = forwarding.of(headers, authorization, request.authority, is_ours);
         }
         if self.agents.is_empty() || !headers.contains_key(SIGNATURE_INPUT) {
             return Ok(Vec::new());
@@ -229,20 +227,14 @@ impl Callers {
             && matches!(only(headers, &X_AHP_KEY), Ok(Some(presented)) if self.keys.find(presented).is_none())
     }
 
-    /// What stands in the `Authorization: Bearer` lines of a page, where keys are known: one of them, or what may be a guess
-    /// at one.
-    /// Tokens of the site's own pass there too. A JWT is never a guess.
-    pub fn bearer_on_page<'h>(&self, headers: &'h HeaderMap) -> Option<OnPage<'h>> {
+    /// What the `Authorization` lines of a page hold, where keys are known: one of them, or what may be guesses at one. The
+    /// site's own credentials pass there too.
+    pub fn authorization_on_page<'h>(&self, headers: &'h HeaderMap) -> Option<OnPage<'h>> {
         if self.keys.is_empty() {
             return None;
         }
-        // A page may have several lines, and a key in any of them is to be kept from the site.
-        let presented = || headers.get_all(header::AUTHORIZATION).iter().filter_map(|line| bearer(line.as_bytes()));
-        if presented().any(|key| self.keys.find(key).is_some()) {
-            return Some(OnPage::Ours);
-        }
-        let is_jwt = |token: &[u8]| token.starts_with(b"eyJ") && token.iter().filter(|b| **b == b'.').count() == 2;
-        presented().find(|token| !token.is_empty() && !is_jwt(token)).map(OnPage::Other)
+        let lines = headers.get_all(header::AUTHORIZATION).iter().map(|line| line.as_bytes());
+        page_credential::of_lines(lines, |key| self.keys.find(key).is_some())
     }
 
     fn is_key(&self, caller: &mut Caller, index: usize) {

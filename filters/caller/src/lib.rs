@@ -14,6 +14,7 @@ mod jwk;
 mod key;
 mod key_set;
 pub mod limits;
+mod page_credential;
 mod rejected;
 mod signature;
 pub mod signing;
@@ -27,7 +28,8 @@ use std::{net::IpAddr, sync::Arc};
 
 pub use body_credential::{Disproved, Judge, Proven, prove, proven};
 pub use declaration::EXTENSION;
-pub use identify::{Callers, Head, Introspected, OnPage, Once, authority_of, is_loopback};
+pub use identify::{Callers, Head, Introspected, Once, authority_of, is_loopback};
+pub use page_credential::OnPage;
 pub use rejected::Rejected;
 pub use site_credential::SiteCredential;
 use token::Token;

@@ -91,6 +91,7 @@ impl Forwarding {
         headers: &HeaderMap,
         authorization: Authorization,
         authority: &str,
+        is_ours: impl Fn(&[u8]) -> bool,
     ) -> Option<SiteCredential> {
         let (mut lines, mut shown) = (Vec::new(), Vec::new());
         let from_elsewhere = is_cross_site(headers, authority);
@@ -100,7 +101,7 @@ impl Forwarding {
                 let verified = is_authorization && authorization == Authorization::Verified;
                 let withheld = is_authorization && authorization == Authorization::Withheld;
                 let ambient = from_elsewhere && is_ambient(name, value);
-                if withheld || ambient || !(verified || self.unverified) {
+                if withheld || is_ours(value.as_bytes()) || ambient || !(verified || self.unverified) {
                     continue;
                 }
                 if !verified {

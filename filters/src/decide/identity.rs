@@ -55,18 +55,22 @@ impl Desk<'_> {
     pub(super) async fn identified_on_page(&self) -> Caller {
         let (caller, unproven) = self.identified(true).await;
         let (policies, callers) = (&self.snapshot.policies, &self.snapshot.callers);
-        let bearer = callers.bearer_on_page(self.request.headers);
-        let is_wrong = match bearer {
+        let presented = callers.authorization_on_page(self.request.headers);
+        let wrong = match &presented {
             // The site's own tokens come again and again; a guess is another one each time.
-            Some(OnPage::Other(presented)) => policies.is_new_guess(&caller, presented),
-            _ => false,
+            Some(OnPage::Other(all)) => all.iter().filter(|value| policies.is_new_guess(&caller, value)).count(),
+            _ => 0,
         };
-        if is_wrong || unproven.is_some() && callers.presents_wrong_key(self.request.headers) {
+        let wrong = match wrong {
+            0 if unproven.is_some() && callers.presents_wrong_key(self.request.headers) => 1,
+            wrong => u64::try_from(wrong).unwrap_or(u64::MAX),
+        };
+        if wrong > 0 {
             let held = policies.held_for_wrong(&caller, self.request.now);
             // While the counters are unavailable the page passes uncounted, as all pages do.
-            let _ = Box::pin(held.take(self.counters, Amount::ONE)).await;
+            let _ = Box::pin(held.take(self.counters, Amount { wanted: wrong, least: 1 })).await;
         }
-        let is_ours = matches!(bearer, Some(OnPage::Ours));
+        let is_ours = matches!(presented, Some(OnPage::Ours));
         let is_guessing = (is_ours || caller.proof == Proof::Key)
             && Box::pin(policies.guessing(self.counters, &caller, self.request.now)).await.is_some();
         let caller = if is_guessing { caller.disproved() } else { caller };

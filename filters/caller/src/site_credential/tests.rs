@@ -33,7 +33,7 @@ fn a_line_that_another_site_could_make_a_browser_send_never_goes_on() {
     let lines = [("cookie", "sid=1"), ("authorization", "Basic YTpi"), ("x-api-key", "k")];
     let of = |more: &[(&str, &str)]| {
         let all: Vec<_> = lines.iter().chain(more).copied().collect();
-        names(forwarding.of(&headers(&all), Authorization::Unverified, "site.test"))
+        names(forwarding.of(&headers(&all), Authorization::Unverified, "site.test", |_| false))
     };
     let all = ["authorization", "cookie", "x-api-key"];
     assert_eq!(of(&[]), all);
@@ -50,26 +50,26 @@ fn a_line_that_another_site_could_make_a_browser_send_never_goes_on() {
     }
     // No browser adds a bearer token by itself.
     let bearer = headers(&[("authorization", "Bearer t"), ("sec-fetch-site", "cross-site")]);
-    assert_eq!(names(forwarding.of(&bearer, Authorization::Unverified, "site.test")), ["authorization"]);
+    assert_eq!(names(forwarding.of(&bearer, Authorization::Unverified, "site.test", |_| false)), ["authorization"]);
 }
 
 #[test]
 fn a_key_of_ours_and_what_nothing_verifies_stay_here() {
     let lines = headers(&[("authorization", "Bearer t"), ("cookie", "sid=1"), ("x-api-key", "k")]);
     let site = forwarding(SITE, "").unwrap();
-    assert_eq!(names(site.of(&lines, Authorization::Withheld, "site.test")), ["cookie", "x-api-key"]);
+    assert_eq!(names(site.of(&lines, Authorization::Withheld, "site.test", |_| false)), ["cookie", "x-api-key"]);
     let refuses = forwarding("forward = [\"Authorization\", \"Cookie\"]", "").unwrap();
-    assert_eq!(names(refuses.of(&lines, Authorization::Unverified, "site.test")), Vec::<String>::new());
-    assert_eq!(names(refuses.of(&lines, Authorization::Verified, "site.test")), ["authorization"]);
+    assert_eq!(names(refuses.of(&lines, Authorization::Unverified, "site.test", |_| false)), Vec::<String>::new());
+    assert_eq!(names(refuses.of(&lines, Authorization::Verified, "site.test", |_| false)), ["authorization"]);
     let long = headers(&[("authorization", &format!("Bearer {}", "t".repeat(MAX_BYTES)))]);
-    assert!(site.of(&long, Authorization::Unverified, "site.test").is_none());
+    assert!(site.of(&long, Authorization::Unverified, "site.test", |_| false).is_none());
 }
 
 #[test]
 fn every_unverified_line_counts_for_the_holder_and_a_verified_one_does_not() {
     let forwarding = forwarding(SITE, "").unwrap();
     let holder = |authorization, lines: &[(&str, &str)]| {
-        forwarding.of(&headers(lines), authorization, "site.test").unwrap().holder
+        forwarding.of(&headers(lines), authorization, "site.test", |_| false).unwrap().holder
     };
     let one = holder(Authorization::Unverified, &[("authorization", "Bearer a"), ("cookie", "sid=1")]);
     let same = holder(Authorization::Unverified, &[("authorization", "Bearer a"), ("cookie", "sid=1")]);
@@ -89,7 +89,7 @@ fn replicas_with_one_store_know_a_caller_by_the_same_hash() {
     let shown = headers(&[("authorization", "Bearer a")]);
     let holder = |rest: &str| {
         let forwarding = forwarding(SITE, rest).unwrap();
-        forwarding.of(&shown, Authorization::Unverified, "site.test").unwrap().holder
+        forwarding.of(&shown, Authorization::Unverified, "site.test", |_| false).unwrap().holder
     };
     let redis = "[store]\nurl = \"redis://:secret@127.0.0.1:6379\"";
     assert_eq!(holder(redis), holder(redis));
@@ -101,7 +101,7 @@ fn replicas_with_one_store_know_a_caller_by_the_same_hash() {
 #[test]
 fn debug_shows_no_value() {
     let forwarding = forwarding(SITE, "").unwrap();
-    let credential = forwarding.of(&headers(&[("cookie", "sid=hush")]), Authorization::Unverified, "site.test");
+    let credential = forwarding.of(&headers(&[("cookie", "sid=hush")]), Authorization::Unverified, "site.test", |_| false);
     let shown = format!("{credential:?} {forwarding:?}");
     assert!(shown.contains("cookie") && !shown.contains("hush"), "{shown}");
 }
