@@ -199,7 +199,7 @@ impl Callers {
         if let Some(forwarding) = self.forwarding.as_ref().filter(|_| !on_page) {
             // A key of ours in a spelling that no endpoint takes is still none of the site's business.
             let has_key = authorization == Authorization::Unverified
-                && matches!(self.bearer_on_page(headers), Some(OnPage::Ours));
+                && matches!(self.authorization_on_page(headers), Some(OnPage::Ours));
             let authorization = if has_key { Authorization::Withheld } else { authorization };
             let is_ours = |value: &[u8]| self.keys.find(value.trim_ascii()).is_some();
             caller.credential = forwarding.of(headers, authorization, request.authority, is_ours);

@@ -10,6 +10,8 @@ mod inline;
 mod list;
 mod table;
 
+use std::time::{Duration, Instant};
+
 use dom_query::NodeRef;
 
 use self::{
@@ -23,6 +25,9 @@ use super::{
 };
 
 pub(super) use escape::plain;
+
+/// How long writing may take: some forty times what the largest page takes. Beyond it, the page goes out as HTML.
+const LONGEST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 2 });
 
 /// Elements that begin a paragraph and end one.
 const BLOCKS: [&str; 35] = [
@@ -63,9 +68,13 @@ const BLOCKS: [&str; 35] = [
     "ul",
 ];
 
-/// The Markdown of what lies below `root`; `None` where it is longer than `most` bytes.
+/// The Markdown of what lies below `root`; `None` where it is longer than `most` bytes, or takes too long to write.
 pub(super) fn markdown(root: &NodeRef<'_>, most: usize) -> Option<String> {
-    let mut writer = Writer::new(Shape::Blocks, most);
+    written_since(Instant::now(), root, most)
+}
+
+fn written_since(began: Instant, root: &NodeRef<'_>, most: usize) -> Option<String> {
+    let mut writer = Writer::new(Shape::Blocks, most, began);
     writer.walk(root)?;
     writer.flush();
     (writer.blocks.len() <= most).then(|| writer.blocks.finish())
@@ -100,6 +109,7 @@ enum End {
 struct Writer {
     shape: Shape,
     most: usize,
+    began: Instant,
     blocks: Blocks,
     pieces: Vec<Piece>,
     /// What is open around the place that is written; a link is named once.
@@ -109,10 +119,11 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(shape: Shape, most: usize) -> Writer {
+    fn new(shape: Shape, most: usize, began: Instant) -> Writer {
         Writer {
             shape,
             most,
+            began,
             blocks: Blocks::default(),
             pieces: Vec::new(),
             marks: Vec::new(),
@@ -125,7 +136,7 @@ impl Writer {
         let mut stack = Vec::new();
         push_children(&mut stack, root);
         while let Some(step) = stack.pop() {
-            if self.blocks.len() > self.most {
+            if self.blocks.len() > self.most || self.began.elapsed() > LONGEST {
                 return None;
             }
             match step {
@@ -352,4 +363,34 @@ fn has_strong(node: &NodeRef<'_>) -> bool {
 fn is_one_link(node: &NodeRef<'_>) -> bool {
     let mut children = node.children_it(false).filter(|child| !child.is_text() || !child.text().trim().is_empty());
     matches!((children.next(), children.next()), (Some(link), None) if name(&link) == "a" && link.has_attr("href"))
+}
+
+#[cfg(test)]
+mod tests {
+    use dom_query::Document;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_given_up() {
+        let document = Document::from("<p>Some <b>words</b>.</p><table><tr><td>a</td></tr></table>");
+        let root = document.root();
+        assert!(written_since(Instant::now(), &root, 1_000).is_some());
+        let long_ago =
+            Instant::now().checked_sub(LONGEST + Duration::from_secs(1)).expect("the system runs for longer");
+        assert_eq!(written_since(long_ago, &root, 1_000), None);
+    }
+
+    /// Each takes as long for each byte as any other text; what is looked for again from every place would take hours.
+    #[test]
+    fn text_that_looks_like_marks_everywhere_is_written_in_one_go() {
+        for unit in ["*_[](", "a", "\\(a_{1}^{2}\\) $$x$$ ", "\\(a $", "](", "`", "~~*", "<b>x</b>", "<i>*</i>_"] {
+            let html = format!("<p>{}", unit.repeat(400_000 / unit.len()));
+            let document = Document::from(html);
+            let began = Instant::now();
+            let written = markdown(&document.root(), 4_000_000).expect("Markdown");
+            assert!(began.elapsed() < Duration::from_secs(20), "{unit}: {:?}", began.elapsed());
+            assert!(written.len() >= 40_000, "{unit}: {}", written.len());
+        }
+    }
 }
