@@ -8,6 +8,7 @@ use url::Url;
 
 use super::{
     article_signs::Signs,
+    controls::Controls,
     link_markup::{Follow, asks_for_password, follow, presses},
     published::{self, Published},
     walk::{attribute, collapsed, has_word, is_hidden, name},
@@ -29,6 +30,8 @@ pub(super) struct Facts {
     pub links: Vec<String>,
     /// Where links lead that act by their markup.
     pub acting: Vec<String>,
+    /// Which links look like controls.
+    pub controls: Controls,
     pub published: Published,
     /// It asks for a password where its content stands.
     pub asks_for_password: bool,
@@ -82,6 +85,7 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
                 match (target, follow(&node, inside.pressed)) {
                     (None, _) | (_, Follow::No) => {}
                     (Some(target), Follow::Yes) => {
+                        facts.controls.note(&node, &target);
                         if let Some(href) = href.filter(|href| published::is_relative(href)) {
                             facts.published.note_relative(&href, &node.text());
                             facts.published.relative.insert(target.clone());

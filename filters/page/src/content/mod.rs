@@ -7,6 +7,7 @@ mod anchors;
 mod article;
 mod article_signs;
 mod code;
+mod controls;
 pub mod crawl;
 pub mod css;
 mod facts;

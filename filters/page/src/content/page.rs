@@ -65,6 +65,8 @@ pub fn read(html: &str, at: &Url) -> Option<Page> {
 pub(super) struct Marks {
     /// Path and query of links that act by their markup: buttons, what asks for confirmation.
     pub(super) acting: Vec<String>,
+    /// Links that look like controls: several lead elsewhere under the same text, or they look like buttons.
+    pub(super) controls: Vec<String>,
     /// The page is there for people to sign in.
     pub(super) is_login: bool,
     /// What shows that the page was published for readers.
@@ -111,7 +113,7 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
     let markdown = headed(with_answers(markdown, &pairs, facts.base.as_ref().unwrap_or(at), links), heading);
     let path = path_and_query(at);
     let is_login = facts.asks_for_password && markdown.trim().len() <= MAX_LOGIN_BYTES;
-    let marks = Marks { acting: facts.acting, is_login, published: facts.published };
+    let marks = Marks { acting: facts.acting, controls: facts.controls.take(), is_login, published: facts.published };
     let page = (1..=MAX_MARKDOWN_BYTES).contains(&markdown.len()).then(|| Page {
         title: facts.title.unwrap_or_else(|| path.clone()),
         path,

@@ -126,8 +126,8 @@ impl Crawl {
                 }
                 200 | 203 => self.read(ask, &fetched),
                 _ => {
-                    if ask.is_guess && fetched.status.is_success() {
-                        self.books.note_guess(false);
+                    if let Some(guess) = ask.guess.filter(|_| fetched.status.is_success()) {
+                        self.books.note_guess(&ask.target, guess, false);
                     }
                     self.books.remove(&ask.target);
                     Outcome::Gone

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{authority::Name, frontier::Lane, robots};
+use super::{authority::Name, frontier::Lane, guess::Guess, robots};
 
 /// Where robots.txt is.
 const ROBOTS: &str = "/robots.txt";
@@ -22,8 +22,8 @@ pub struct Ask {
     pub(super) lane: Lane,
     pub(super) depth: u16,
     pub(super) hops: u8,
-    /// A file links to it, and nothing but that says that it is a file too.
-    pub(super) is_guess: bool,
+    /// What it is taken for, because of the page that links to it; its answer shows whether it is.
+    pub(super) guess: Option<Guess>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,6 @@ pub(super) fn robots_of(by: Option<Arc<Name>>) -> Ask {
         lane: Lane::Start,
         depth: 0,
         hops: 0,
-        is_guess: false,
+        guess: None,
     }
 }

@@ -9,7 +9,7 @@ use ring::digest;
 
 use frontdesk_base::date;
 
-use super::acts;
+use super::{acts, guess::Guess};
 use crate::content::Page;
 
 /// The most that all pages together may take, in bytes: Markdown, titles, and what is kept of links. An operator who wants
@@ -20,10 +20,8 @@ const BYTES_A_PAGE: usize = 16 * 1024;
 pub const MOST_OF_PAGE: usize = 1024 * 1024;
 /// The most links of one page that are kept.
 pub const MOST_LINKS: usize = 1_000;
-/// The most addresses of which it is kept that they led back.
+/// The most addresses of which it is kept that they led back, or were no documents.
 const MOST_CAME_BACK: usize = 1_000;
-/// Guesses that may prove wrong, one after the other, before no more are made.
-const MOST_WRONG: usize = 3;
 /// What a link takes.
 const LINK: usize = size_of::<Arc<str>>();
 /// What a page takes besides its words.
@@ -76,9 +74,17 @@ pub struct Books {
     site_map: Option<Arc<str>>,
     /// What led back to the page that links to it, with `#` for identifiers. This process alone knows.
     came_back: HashSet<Arc<str>>,
-    /// Addresses that were taken for files because a file links to them, and were or were not. This process alone knows.
-    guessed_right: usize,
-    guessed_wrong: usize,
+    /// Guesses of each kind that were right or wrong. This process alone knows.
+    guesses: [Tried; Guess::KINDS],
+    /// Addresses that were taken for documents and are none. This process alone knows.
+    no_documents: HashSet<Arc<str>>,
+}
+
+/// How guesses of one kind turned out.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tried {
+    right: usize,
+    wrong: usize,
 }
 
 /// A page with when it changed, as the site says it (W3C date and time).
@@ -119,17 +125,30 @@ impl Books {
         !self.came_back.is_empty() && self.came_back.contains(&kind_of(target))
     }
 
-    /// Takes note of whether a guess was right.
-    pub(super) fn note_guess(&mut self, is_right: bool) {
-        let count = if is_right { &mut self.guessed_right } else { &mut self.guessed_wrong };
+    /// Takes note of whether what an address was taken for is right. One that was not is not asked for again.
+    pub(super) fn note_guess(&mut self, target: &Arc<str>, guess: Guess, is_right: bool) {
+        let tried = &mut self.guesses[guess as usize];
+        let count = if is_right { &mut tried.right } else { &mut tried.wrong };
         *count = count.saturating_add(1);
+        if !is_right && self.no_documents.len() < MOST_CAME_BACK {
+            self.no_documents.insert(target.clone());
+        }
     }
 
-    /// Whether an address may be asked for on a guess: guesses prove right on this site, or there were few. In the latter
-    /// case nothing is asked for that is called like an act.
-    pub(super) fn may_guess(&self, target: &str) -> bool {
-        let is_called_so = || acts::is_called_like_act(target) || acts::is_doubtful(target);
-        self.guessed_right > self.guessed_wrong || self.guessed_wrong < MOST_WRONG && !is_called_so()
+    /// Whether guesses of this kind prove right on this site.
+    pub(super) fn is_proven(&self, guess: Guess) -> bool {
+        let tried = self.guesses[guess as usize];
+        tried.right > tried.wrong
+    }
+
+    /// Whether a guess of this kind may be made: they prove right, or none was made so far.
+    pub(super) fn may_guess(&self, guess: Guess) -> bool {
+        self.is_proven(guess) || self.guesses[guess as usize].wrong == 0
+    }
+
+    /// Whether an address was asked for, and is no document.
+    pub(super) fn is_no_document(&self, target: &str) -> bool {
+        self.no_documents.contains(target)
     }
 
     /// Takes in a page, or what it is now.

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::acts;
+use super::{acts, guess::Guess};
 
 /// The most links that are followed in a row: from page to page to page.
 const DEEPEST: u16 = 24;
@@ -44,8 +44,8 @@ pub struct Waiting {
     pub lane: Lane,
     /// Links from where the operator begins.
     pub depth: u16,
-    /// Nothing says so far that it is a page, but that a file links to it.
-    pub is_guess: bool,
+    /// What it is taken for, where nothing but a page says so.
+    pub guess: Option<Guess>,
 }
 
 /// The addresses that are known, and those that wait.
@@ -55,7 +55,7 @@ pub struct Frontier {
     /// The best lane in which each waits or waited.
     known: HashMap<Arc<str>, Lane>,
     asked: HashSet<Arc<str>>,
-    guesses: HashSet<Arc<str>>,
+    guesses: HashMap<Arc<str>, Guess>,
     /// Queries followed so far of each path.
     queries: HashMap<String, usize>,
     /// Pages of each pattern that wait or were asked.
@@ -70,7 +70,7 @@ impl Frontier {
             lanes: Default::default(),
             known: HashMap::new(),
             asked: HashSet::new(),
-            guesses: HashSet::new(),
+            guesses: HashMap::new(),
             queries: HashMap::new(),
             rows: HashMap::new(),
             most: max_pages.saturating_mul(WAITING_FOR_EACH).max(WAITING_AT_LEAST),
@@ -114,24 +114,26 @@ impl Frontier {
     }
 
     /// The same for an address that is a guess, unless something else says that it is a page.
-    pub fn offer_guess(&mut self, target: &str, lane: Lane, depth: u16) {
-        if !self.knows(target)
-            && let Some(target) = self.offer(target, lane, depth)
-        {
-            self.guesses.insert(target);
+    pub fn offer_guess(&mut self, target: &str, lane: Lane, depth: u16, guess: Guess) -> Option<Arc<str>> {
+        let is_new = !self.knows(target);
+        let before = self.guesses.get(target).copied();
+        let target = self.offer(target, lane, depth)?;
+        if let Some(guess) = before.or(is_new.then_some(guess)) {
+            self.guesses.insert(target.clone(), guess);
         }
+        Some(target)
     }
 
     fn wait(&mut self, target: Arc<str>, lane: Lane, depth: u16) {
         self.known.insert(target.clone(), lane);
-        self.lanes[lane as usize].push_back(Waiting { target, lane, depth, is_guess: false });
+        self.lanes[lane as usize].push_back(Waiting { target, lane, depth, guess: None });
     }
 
     /// The next to ask, which is never asked again.
     pub fn next(&mut self) -> Option<Waiting> {
         loop {
             let mut next = self.lanes.iter_mut().find_map(VecDeque::pop_front)?;
-            next.is_guess = self.guesses.remove(&next.target);
+            next.guess = self.guesses.remove(&next.target);
             if self.asked.insert(next.target.clone()) {
                 return Some(next);
             }

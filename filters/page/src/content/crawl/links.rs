@@ -4,7 +4,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{
     Ask, Crawl, Lane, WhyLeftOut, acts, books,
-    evidence::{Evidence, Speaks, may_be_followed},
+    evidence::{Evidence, Speaks, is_written, may_be_followed},
+    guess::Guess,
 };
 
 impl Crawl {
@@ -12,8 +13,15 @@ impl Crawl {
     pub(super) fn still_there(&mut self, ask: &Ask) {
         self.met.insert(ask.target.clone());
         let links = self.books.get(&ask.target).map(|kept| kept.links.clone()).unwrap_or_default();
-        for link in links.iter().filter(|link| !self.books.came_back(link)).cloned().collect::<Vec<_>>() {
-            self.offer(ask, &link);
+        let is_over = |link: &Arc<str>| self.books.came_back(link) || self.books.is_no_document(link);
+        for link in links.iter().filter(|link| !is_over(link)).cloned().collect::<Vec<_>>() {
+            if self.books.get(&link).is_some() || self.rules.follows(&link) || link.contains('?') {
+                self.offer(ask, &link);
+            } else {
+                // It was not there, or not read, the last time.
+                let guess = if is_written(&link) { Guess::Document } else { Guess::Folder };
+                self.frontier.offer_guess(&link, lane_of(ask), ask.depth.saturating_add(1), guess);
+            }
         }
         let lists = self.books.get(&ask.target).map(|kept| kept.lists.clone()).unwrap_or_default();
         self.read_lists(&lists);
@@ -35,7 +43,8 @@ impl Crawl {
         relative: &HashSet<String>,
         evidence: &Evidence<'_>,
     ) -> Vec<Arc<str>> {
-        let (mut kept, mut guesses) = (Vec::new(), Vec::new());
+        let (mut kept, mut first) = (Vec::new(), Vec::new());
+        let depth = from.depth.saturating_add(1);
         for link in links.iter().take(books::MOST_LINKS) {
             let is_known = self.frontier.knows(link) || self.books.get(link).is_some();
             match self.judge(link, relative.contains(link), evidence) {
@@ -43,14 +52,30 @@ impl Crawl {
                 Err(why) if !self.frontier.knows(link) || why == WhyLeftOut::Acts => {
                     self.left_out.note(link, &from.target, why);
                 }
-                Ok(Speaks::Guess) if !is_known => guesses.push(link),
-                _ => kept.extend(self.offer(from, link)),
+                Err(_) => kept.extend(self.offer(from, link)),
+                Ok(speaks) => match evidence.guess(link, speaks).filter(|_| !is_known && !self.rules.follows(link)) {
+                    None => kept.extend(self.offer(from, link)),
+                    Some(guess) if self.books.is_proven(guess) => {
+                        kept.extend(self.frontier.offer_guess(link, lane_of(from), depth, guess));
+                    }
+                    // What looks like a control is not the first to be tried.
+                    Some(guess) if self.books.may_guess(guess) => {
+                        let is_control = evidence.controls.contains(link);
+                        let is_called_so = acts::is_called_like_act(link) || acts::is_doubtful(link);
+                        first.push((is_control, is_called_so, guess, link));
+                    }
+                    Some(_) => self.left_out.note(link, &from.target, WhyLeftOut::Unlisted),
+                },
             }
         }
-        // Those that are called like an act come last: it may be known by then that guesses are right.
-        guesses.sort_by_key(|link| acts::is_called_like_act(link) || acts::is_doubtful(link));
-        for link in guesses {
-            self.frontier.offer_guess(link, lane_of(from), from.depth.saturating_add(1));
+        // Those that are called like an act come last: it may be known by then that their kind is right.
+        first.sort_by_key(|(is_control, is_called_so, ..)| (*is_control, *is_called_so));
+        for (is_control, _, guess, link) in first {
+            let offered = self.frontier.offer_guess(link, lane_of(from), depth, guess);
+            if is_control && let Some(target) = &offered {
+                self.controls.insert(target.clone());
+            }
+            kept.extend(offered);
         }
         kept.sort_unstable();
         kept.dedup();
@@ -59,7 +84,7 @@ impl Crawl {
 
     /// What speaks for following a link, or why it is left out.
     fn judge(&self, link: &str, is_relative: bool, evidence: &Evidence<'_>) -> Result<Speaks, WhyLeftOut> {
-        if self.books.came_back(link) {
+        if self.books.came_back(link) || self.books.is_no_document(link) {
             return Err(WhyLeftOut::Acts);
         }
         let path = link.split('?').next().unwrap_or(link);

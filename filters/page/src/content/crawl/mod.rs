@@ -13,6 +13,7 @@ mod evidence;
 mod feed;
 mod frontier;
 mod glob;
+mod guess;
 mod gzip;
 mod left_out;
 mod links;
@@ -107,6 +108,8 @@ pub struct Crawl {
     modified: HashMap<Arc<str>, String>,
     /// Pages that are there, or may be.
     met: HashSet<Arc<str>>,
+    /// Links that look like controls: they are followed once others of their kind have proved to be documents.
+    controls: HashSet<Arc<str>>,
     /// Links that were not followed.
     left_out: left_out::Notes,
     asked: usize,
@@ -141,6 +144,7 @@ impl Crawl {
             renamed: 0,
             modified: HashMap::new(),
             met: HashSet::new(),
+            controls: HashSet::new(),
             left_out: left_out::Notes::default(),
             asked: 0,
             lists: 0,
@@ -190,8 +194,16 @@ impl Crawl {
             }
             // Where the operator begins may be ours by now or the site's: only the site knows.
             let chosen = ask.lane == Lane::Start && ask.hops == 0;
-            let came_back = matches!(ask.lane, Lane::Near | Lane::Linked) && self.books.came_back(&ask.target);
-            if ask.is_guess && !self.books.may_guess(&ask.target) {
+            let came_back = matches!(ask.lane, Lane::Near | Lane::Linked)
+                && (self.books.came_back(&ask.target) || self.books.is_no_document(&ask.target));
+            // The first of a kind is none that is called like an act.
+            let is_first = |guess| !self.books.is_proven(guess);
+            let is_called_so = || {
+                self.controls.contains(&ask.target)
+                    || acts::is_called_like_act(&ask.target)
+                    || acts::is_doubtful(&ask.target)
+            };
+            if ask.guess.is_some_and(|guess| !self.books.may_guess(guess) || is_first(guess) && is_called_so()) {
                 continue;
             }
             if came_back || ours(&ask.target) && !chosen || !self.may_read(&ask) {
@@ -218,7 +230,7 @@ impl Crawl {
     }
 
     fn ask(&self, next: Waiting) -> Ask {
-        let Waiting { target, lane, depth, is_guess } = next;
+        let Waiting { target, lane, depth, guess } = next;
         let path = target.split('?').next().unwrap_or_default();
         let lists = lane == Lane::Lists
             || lane == Lane::Start && [".xml", ".gz", ".txt"].iter().any(|ending| path.ends_with(ending));
@@ -234,7 +246,7 @@ impl Crawl {
             lane,
             depth,
             hops: 0,
-            is_guess,
+            guess,
         }
     }
 

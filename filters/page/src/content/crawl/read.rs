@@ -31,16 +31,10 @@ const LONGEST_TITLE: usize = 200;
 impl Crawl {
     pub(super) fn read(&mut self, ask: &Ask, fetched: &Fetched) -> Outcome {
         let Some(body) = unpacked(ask, fetched) else {
+            self.note_guess(ask, false);
             self.books.remove(&ask.target);
             return Outcome::Other;
         };
-        if ask.is_guess {
-            let is_right = matches!(Served::of(&ask.target, &fetched.headers, self.now), Served::File { .. });
-            self.books.note_guess(is_right);
-            if !is_right {
-                return Outcome::Other;
-            }
-        }
         let kind = Kind::of(&fetched.headers, &ask.target);
         let listed = ask.why == Why::List || ask.lane == Lane::Start && kind != Kind::Html;
         // A site that answers everything with a page has no list there.
@@ -57,17 +51,38 @@ impl Crawl {
         if ask.why == Why::List {
             return Outcome::Other;
         }
-        let outcome = self.page(ask, fetched, kind, &body);
+        let outcome = match self.parsed(ask, fetched, kind, &body) {
+            Some((page, found)) => {
+                let is_right = ask.guess.is_none() || found.is_document(&ask.target);
+                self.note_guess(ask, is_right);
+                if is_right { self.page(ask, fetched, page, &found) } else { Outcome::Other }
+            }
+            None => {
+                // A file that is no page acts as little as one that is.
+                self.note_guess(
+                    ask,
+                    matches!(Served::of(&ask.target, &fetched.headers, self.now), Served::File { .. }),
+                );
+                Outcome::Other
+            }
+        };
         if outcome != Outcome::Page {
             self.books.remove(&ask.target);
         }
         outcome
     }
 
-    fn page(&mut self, ask: &Ask, fetched: &Fetched, kind: Kind, body: &[u8]) -> Outcome {
-        let Some(at) = self.rules.url(&ask.target) else { return Outcome::Other };
+    fn note_guess(&mut self, ask: &Ask, is_right: bool) {
+        if let Some(guess) = ask.guess {
+            self.books.note_guess(&ask.target, guess, is_right);
+        }
+    }
+
+    /// The page in an answer, and what it has to say about where to go on. `None`: it is no page.
+    fn parsed(&self, ask: &Ask, fetched: &Fetched, kind: Kind, body: &[u8]) -> Option<(Page, Found)> {
+        let at = self.rules.url(&ask.target)?;
         let media = fetched.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-        let Some(text) = content::text(body, media) else { return Outcome::Other };
+        let text = content::text(body, media)?;
         let page = match kind {
             // Whatever a page does to its reader, it does it to itself only.
             Kind::Html => {
@@ -76,26 +91,32 @@ impl Crawl {
             Kind::Markdown => Some((from_markdown(&text, ask), Marks::default())),
             Kind::Text | Kind::Other => None,
         };
-        let Some((mut page, marks)) = page else { return Outcome::Other };
-        let wishes = Wishes::of(&fetched.headers);
-        let noindex = wishes.noindex || page.noindex;
-        // A site whose start is not to be found is not for strangers; nor is what stands behind a login.
-        let leads_nowhere = wishes.nofollow || page.nofollow || marks.is_login || noindex && ask.lane == Lane::Start;
+        let (mut page, marks) = page?;
         let found = Found {
             links: std::mem::take(&mut page.links),
             canonical: page.canonical.as_deref().and_then(|canonical| self.rules.listed(canonical, &at)),
             marks,
             is_markdown: kind == Kind::Markdown,
             served: Served::of(&ask.target, &fetched.headers, self.now),
+            at,
         };
-        let (links, lists) = if leads_nowhere { Default::default() } else { self.lead_on(ask, &at, &found) };
+        Some((page, found))
+    }
+
+    fn page(&mut self, ask: &Ask, fetched: &Fetched, mut page: Page, found: &Found) -> Outcome {
+        let wishes = Wishes::of(&fetched.headers);
+        let noindex = wishes.noindex || page.noindex;
+        // A site whose start is not to be found is not for strangers; nor is what stands behind a login.
+        let leads_nowhere =
+            wishes.nofollow || page.nofollow || found.marks.is_login || noindex && ask.lane == Lane::Start;
+        let (links, lists) = if leads_nowhere { Default::default() } else { self.lead_on(ask, found) };
         if noindex {
             return Outcome::Hidden;
         }
         // It is asked for if the site lists it, or if it is not called like an act.
         let may_be_named =
             |named: &String| self.frontier.knows(named) || !named.contains('&') && !acts::is_called_like_act(named);
-        let named = found.canonical.filter(|named| **named != *ask.target).filter(may_be_named);
+        let named = found.canonical.clone().filter(|named| **named != *ask.target).filter(may_be_named);
         if let Some(named) = &named {
             self.frontier.offer(named, ask.lane.max(Lane::Near), ask.depth);
         }
@@ -117,7 +138,7 @@ impl Crawl {
             etag: validator(header::ETAG),
             last_modified: validator(header::LAST_MODIFIED),
             listed_modified: self.modified.get(&ask.target).cloned(),
-            guessed: ask.is_guess || self.books.get(&ask.target).is_some_and(|kept| kept.guessed),
+            guessed: ask.guess.is_some() || self.books.get(&ask.target).is_some_and(|kept| kept.guessed),
             checked: self.now,
         };
         if let Some(named) = named {
@@ -140,13 +161,14 @@ impl Crawl {
     }
 
     /// Follows the links of a page and the lists that it names; gives back those that are kept with it.
-    fn lead_on(&mut self, ask: &Ask, at: &Url, found: &Found) -> (Vec<Arc<str>>, Vec<Arc<str>>) {
-        let Found { links, canonical, marks, is_markdown, served } = found;
+    fn lead_on(&mut self, ask: &Ask, found: &Found) -> (Vec<Arc<str>>, Vec<Arc<str>>) {
+        let Found { links, canonical, marks, is_markdown, served, at } = found;
         let target = |link: &String| self.rules.target(link, at);
         let targets = |links: &[String]| links.iter().take(books::MOST_LINKS).filter_map(target).collect::<Vec<_>>();
         let (targets, acting, sequence) = (targets(links), targets(&marks.acting), targets(&marks.published.sequence));
         let is_relative =
             |link: &&String| marks.published.relative.contains(*link) || *is_markdown && is_relative(link);
+        let controls: HashSet<String> = marks.controls.iter().filter_map(target).collect();
         let relative: HashSet<String> = links.iter().filter(is_relative).filter_map(target).collect();
         for link in acting.iter().filter(|link| !targets.contains(link)) {
             self.left_out.note(link, &ask.target, WhyLeftOut::Acts);
@@ -159,6 +181,7 @@ impl Crawl {
             has_canonical: marks.published.has_canonical,
             is_listing: marks.published.is_listing,
             sequence: &sequence,
+            controls: &controls,
             canonical: canonical.as_deref(),
         };
         let kept = self.follow(ask, &targets, &relative, &evidence);
@@ -178,6 +201,19 @@ struct Found {
     marks: Marks,
     is_markdown: bool,
     served: Served,
+    at: Url,
+}
+
+impl Found {
+    /// Whether the page shows that it is a document: it came from a file, is part of a book, lists files, or is known by the
+    /// address at which it was asked for.
+    fn is_document(&self, target: &str) -> bool {
+        matches!(self.served, Served::File { .. })
+            || self.is_markdown
+            || self.marks.published.is_listing
+            || !self.marks.published.sequence.is_empty()
+            || self.marks.published.is_declared && self.canonical.as_deref() == Some(target)
+    }
 }
 
 /// The body without its coding; we ask for none, and know the one that is sent all the same.

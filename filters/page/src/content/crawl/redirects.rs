@@ -62,8 +62,9 @@ impl Crawl {
             return Outcome::CameBack;
         }
         // A server of files moves an address for good.
-        if ask.is_guess && !matches!(fetched.status, StatusCode::MOVED_PERMANENTLY | StatusCode::PERMANENT_REDIRECT) {
-            self.books.note_guess(false);
+        let is_for_good = matches!(fetched.status, StatusCode::MOVED_PERMANENTLY | StatusCode::PERMANENT_REDIRECT);
+        if let Some(guess) = ask.guess.filter(|_| !is_for_good) {
+            self.books.note_guess(&ask.target, guess, false);
             return Outcome::Other;
         }
         // A list that leads to a page is not that page's turn.

@@ -114,7 +114,7 @@ impl Rules {
     pub fn site(&self) -> String {
         let name = format!("{:?}", (&self.origin, &self.also));
         // What an earlier version of Frontdesk kept by other rules is not used again.
-        short(&if self.is_named { format!("{name}, by evidence") } else { format!("{name}, by paths and evidence") })
+        short(&if self.is_named { format!("{name}, by proof") } else { format!("{name}, by paths and proof") })
     }
 
     /// What tells these rules from others.

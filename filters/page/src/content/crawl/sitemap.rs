@@ -26,6 +26,8 @@ pub struct Sitemap {
     pub nested: Vec<String>,
     /// It is a sitemap in XML, and no feed or text.
     pub is_map: bool,
+    /// It is a feed: it lists what happened last, and that may be anything.
+    pub is_feed: bool,
 }
 
 /// One page of it, as written.
@@ -56,7 +58,11 @@ impl Sitemap {
         let begin = text.trim_start();
         match begin.starts_with('<') {
             true => xml(begin).or_else(|| {
-                feed::read(begin).map(|locations| Self { pages: Listed::all(locations), ..Self::default() })
+                feed::read(begin).map(|locations| Self {
+                    pages: Listed::all(locations),
+                    is_feed: true,
+                    ..Self::default()
+                })
             }),
             false => plain(begin),
         }

@@ -9,11 +9,15 @@
 //! - A page of a book (`rel=next` or `rel=prev` in its head) leads to the `.html` pages beside and below it, also where a
 //!   program made it: some servers of files do not say when a file changed.
 //! - A listing of a folder's files leads to the documents and folders in it.
+//! - Of each kind one link is tried first, and none that looks like a control or is called like an act. Its answer has to
+//!   show that it is a document (`Found::is_document`), else no other of the kind is followed.
 //! - Every other page leads nowhere. What the site lists is read all the same: sitemaps, feeds, llms.txt.
 
 mod shape;
 
-use super::{acts, served::Served};
+use std::collections::HashSet;
+
+use super::{acts, guess::Guess, served::Served};
 
 /// Endings of documents, in small letters.
 const DOCUMENTS: [&str; 5] = ["html", "htm", "xhtml", "md", "markdown"];
@@ -35,7 +39,9 @@ pub(super) struct Evidence<'a> {
     pub(super) is_listing: bool,
     /// The pages before and after it, by its own word.
     pub(super) sequence: &'a [String],
-    /// That address, as path and query, if it is here.
+    /// Links that look like controls: their text is the same as that of others, or they look like buttons.
+    pub(super) controls: &'a HashSet<String>,
+    /// The page's own address, as path and query, if it is here.
     pub(super) canonical: Option<&'a str>,
 }
 
@@ -75,6 +81,21 @@ impl Evidence<'_> {
             (Served::Made, None) if self.is_in_book() && is_written(path) && self.is_near(path) => Speaks::Written,
             (Served::Made, _) if self.has_shape_of_own(link) => Speaks::Shape,
             _ => Speaks::Nothing,
+        }
+    }
+
+    /// What a link is taken for that only this page speaks for; `None`: the operator or the page's own sequence speaks for
+    /// it.
+    pub(super) fn guess(&self, link: &str, speaks: Speaks) -> Option<Guess> {
+        match speaks {
+            Speaks::Nothing => None,
+            Speaks::Place if self.is_listing && !link.contains('?') => Some(Guess::Folder),
+            Speaks::Place => None,
+            Speaks::Written => Some(Guess::Book),
+            Speaks::Shape if !self.is_markdown => Some(Guess::Shape),
+            Speaks::Shape | Speaks::Guess | Speaks::Ending | Speaks::Tree => {
+                Some(if is_written(link) { Guess::Document } else { Guess::Folder })
+            }
         }
     }
 
@@ -143,7 +164,7 @@ fn turns_pages(query: &str) -> bool {
 }
 
 /// Whether a path has the ending of a document.
-fn is_written(path: &str) -> bool {
+pub(super) fn is_written(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.')
         .is_some_and(|(before, ending)| !before.is_empty() && DOCUMENTS.contains(&ending.to_ascii_lowercase().as_str()))

@@ -1,11 +1,15 @@
 //! What speaks for a link, by where its page came from and what the page declares.
 
+use std::sync::LazyLock;
+
 use super::*;
 
 const FILE: Served = Served::File { in_parts: true };
 
 fn page(at: &str, served: Served, is_declared: bool) -> Evidence<'_> {
+    static NONE: LazyLock<HashSet<String>> = LazyLock::new(HashSet::new);
     Evidence {
+        controls: &NONE,
         at,
         served,
         is_markdown: false,

@@ -126,20 +126,19 @@ fn a_front_page_in_a_file_does_not_press_what_a_program_has() {
 }
 
 #[test]
-fn a_front_page_that_declares_itself_is_believed_only_a_few_times() {
+fn a_front_page_that_declares_itself_presses_no_controls() {
     let html = console("<meta name=generator content='Hugo 0.120'>", &ACTING);
     let headers =
         [("content-type", "text/html"), ("last-modified", "Sat, 01 Jan 2022 00:00:00 GMT"), ("etag", "\"1\"")];
     for answer in [page("Done", &[]), said(200, &[("content-type", "application/json")], "{}"), said(204, &[], "")] {
         let site = Site::new(|ask: &Ask| match &*ask.target {
             "/" => said(200, &headers, &html),
-            "/robots.txt" | "/sitemap.xml" | "/llms.txt" | "/stop.html" => missing(),
+            "/robots.txt" | "/sitemap.xml" | "/llms.txt" => missing(),
             _ => answer.clone(),
         });
-        let pressed =
-            || site.asked().iter().filter(|asked| ACTING.contains(&asked.as_str()) && *asked != "/stop.html").count();
+        let pressed = || site.asked().iter().filter(|asked| ACTING.contains(&asked.as_str())).count();
         let (books, _) = site.round("follow = []", Books::default(), 1_700_000_000);
-        assert_eq!((paths(&books), pressed()), (vec!["/".to_owned()], 3), "{:?}", site.asked());
+        assert_eq!((paths(&books), pressed()), (vec!["/".to_owned()], 0), "{:?}", site.asked());
         site.round("follow = []", books, 1_700_000_001);
         assert_eq!(pressed(), 0, "{:?}", site.asked());
     }
@@ -151,4 +150,104 @@ fn a_page_that_shows_a_session_leads_nowhere() {
     let headers = [("set-cookie", "sid=1"), ("cache-control", "private")];
     assert_eq!(asked_of(&console(head, &ACTING), &headers, "follow = []"), [""; 0]);
     assert_eq!(asked_of(&console(head, &ACTING), &[], "follow = []"), [""; 0], "the start page has no shape");
+}
+
+/// Links that act and are called like documents, one kind each.
+fn rows(links: &[&str], texts: &dyn Fn(usize) -> String) -> String {
+    links.iter().enumerate().map(|(n, link)| format!("<p>Row <a href='{link}'>{}</a></p>", texts(n))).collect()
+}
+
+fn page_of(head: &str, body: &str) -> String {
+    format!("<!doctype html><title>Console</title>{head}<main><h1>Devices</h1><p>Of the plant.</p>{body}</main>")
+}
+
+const WRITTEN: [&str; 8] = [
+    "/horn.html",
+    "/brew.html",
+    "/water.html",
+    "/arm.html",
+    "/dose.html",
+    "/mow.html",
+    "/light.md",
+    "/devices/lamp.html",
+];
+const CLEAN: [&str; 6] = ["/garage/door/", "/water/plants/", "/light/dim", "/tea/brew/", "/gate/", "/scene/evening"];
+const FROM_FILE: [(&str, &str); 3] =
+    [("last-modified", "Sat, 01 Jan 2022 00:00:00 GMT"), ("etag", "\"1\""), ("accept-ranges", "bytes")];
+
+#[test]
+fn a_console_that_declares_itself_is_asked_for_one_link_of_a_kind() {
+    let all = [&WRITTEN[..], &CLEAN[..]].concat();
+    let (titled, alike) = (|n: usize| format!("Device {n}"), |_: usize| "Click".to_owned());
+    let og = "<meta property=og:title content=x><meta name=generator content='Console 1.0'>";
+    let book = "<link rel=next href=/devices/p2.html>";
+    let shaped = "<meta property=og:title content=x><link rel=canonical href=/scene/overview>";
+    for (head, headers, links, most) in [
+        (og, &FROM_FILE[..], &all, 2),
+        ("<link rel=canonical href=/>", &FROM_FILE[..], &all, 2),
+        (book, &[][..], &WRITTEN.to_vec(), 1),
+        (shaped, &[][..], &vec!["/scene/evening", "/scene/morning", "/scene/away"], 1),
+    ] {
+        let asked = asked_of(&page_of(head, &rows(links, &titled)), headers, "follow = []");
+        let pressed = asked.iter().filter(|asked| links.contains(&asked.as_str())).count();
+        assert!(pressed <= most, "{head}: {asked:?}");
+        // Controls have the same text in each row.
+        let asked = asked_of(&page_of(head, &rows(links, &alike)), headers, "follow = []");
+        assert!(!asked.iter().any(|asked| links.contains(&asked.as_str())), "{head}: {asked:?}");
+        let button = rows(links, &titled).replace("<a ", "<a class='btn btn-sm' ");
+        let asked = asked_of(&page_of(head, &button), headers, "follow = []");
+        assert!(!asked.iter().any(|asked| links.contains(&asked.as_str())), "{head}: {asked:?}");
+    }
+}
+
+#[test]
+fn a_kind_that_has_proved_right_is_followed_and_one_that_has_not_is_never_asked_for_again() {
+    let links = ["/a.html", "/b.html", "/horn.html"];
+    let start = page_of("", &rows(&links, &|n| format!("Title {n}")));
+    let site = Site::new(|ask: &Ask| {
+        let headers: Vec<_> = [("content-type", "text/html")].into_iter().chain(FROM_FILE).collect();
+        match &*ask.target {
+            "/" => said(200, &headers, &start),
+            "/a.html" | "/b.html" => said(200, &headers, &format!("<title>{0}</title><p>Words of {0}.", ask.target)),
+            "/horn.html" => page("Done", &[]),
+            _ => missing(),
+        }
+    });
+    let (books, _) = site.round("follow = []", Books::default(), 1_700_000_000);
+    assert_eq!(paths(&books), ["/", "/a.html", "/b.html"]);
+    assert!(
+        site.asked().iter().any(|asked| asked == "/horn.html"),
+        "nothing tells it from the others: {:?}",
+        site.asked()
+    );
+    let (books, _) = site.round("follow = []", books, 1_700_000_001);
+    assert_eq!(paths(&books), ["/", "/a.html", "/b.html"]);
+    assert!(!site.asked().iter().any(|asked| asked == "/horn.html"), "{:?}", site.asked());
+}
+
+#[test]
+fn lists_of_events_and_of_a_program_are_not_pressed() {
+    let entries = ["/ack/7", "/alerts/7/silence", "/alerts/8/silence", "/approve-7", "/jobs/deploy"];
+    let items: String = entries.iter().map(|e| format!("<item><link>http://site.test{e}</link></item>")).collect();
+    let feed = format!("<rss><channel>{items}</channel></rss>");
+    let start = page_of("<link rel=alternate type=application/rss+xml href=/feed>", "");
+    let site = Site::new(|ask: &Ask| match &*ask.target {
+        "/" => said(200, &[("content-type", "text/html")], &start),
+        "/feed" => said(200, &[("content-type", "application/rss+xml")], &feed),
+        "/links.txt" => said(200, &[], "- [x](/charge?x=1)\n- [y](/devices/5/arm)\n- [z](/guide)\n"),
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        target => page(target, &[]),
+    });
+    let (books, _) = site.round("follow = []\nstart = ['/links.txt', '/']", Books::default(), 1_700_000_000);
+    assert_eq!(paths(&books), ["/", "/guide"], "{:?}", site.asked());
+    assert!(!site.asked().iter().any(|asked| entries.contains(&asked.as_str()) || asked.starts_with("/charge")));
+}
+
+#[test]
+fn a_console_that_looks_like_a_listing_of_files_is_asked_for_one_link_of_a_kind() {
+    let names = ["brew/", "water/", "relay1/", "feed.html", "horn.html"];
+    let links: String = names.iter().map(|name| format!("<a href='{name}'>{name}</a> 01-Jan-2022 00:00 -\n")).collect();
+    let html = format!("<title>Index of /</title><h1>Index of /</h1><pre><a href='../'>../</a>\n{links}</pre>");
+    let asked = asked_of(&html, &[], "follow = []");
+    assert!(asked.len() <= 2, "{asked:?}");
 }
