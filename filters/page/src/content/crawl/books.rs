@@ -141,9 +141,12 @@ impl Books {
         tried.right > tried.wrong
     }
 
-    /// Whether a guess of this kind may be made: they prove right, or none was made so far.
+    /// Whether a guess of this kind may be made: they prove right, or none was wrong so far. On a site where no kind has
+    /// proved right, one wrong guess is the last of all.
     pub(super) fn may_guess(&self, guess: Guess) -> bool {
-        self.is_proven(guess) || self.guesses[guess as usize].wrong == 0
+        let is_right = |tried: &Tried| tried.right > tried.wrong;
+        let may_begin = self.guesses.iter().any(is_right) || self.guesses.iter().all(|tried| tried.wrong == 0);
+        self.is_proven(guess) || may_begin && self.guesses[guess as usize].wrong == 0
     }
 
     /// Whether an address was asked for, and is no document.

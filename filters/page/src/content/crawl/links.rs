@@ -69,7 +69,7 @@ impl Crawl {
             }
         }
         // Those that are called like an act come last: it may be known by then that their kind is right.
-        first.sort_by_key(|(is_control, is_called_so, ..)| (*is_control, *is_called_so));
+        first.sort_by_key(|(is_control, is_called_so, guess, _)| (*is_control, *guess, *is_called_so));
         for (is_control, _, guess, link) in first {
             let offered = self.frontier.offer_guess(link, lane_of(from), depth, guess);
             if is_control && let Some(target) = &offered {
