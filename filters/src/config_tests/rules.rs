@@ -276,7 +276,7 @@ fn vectors_come_from_one_place_and_an_endpoint_names_its_model() {
         "content.semantic.url: model is there too",
     );
     refuses("[content.semantic]\nurl = 'http://a'\n", "content.semantic.name: missing");
-    refuses("[content.semantic]\nurl = 'ftp://a'\n", "content.semantic.url: \"ftp://a\" is not a URL");
+    refuses("[content.semantic]\nurl = 'ftp://a'\nname = 'm'\n", "content.semantic.url: \"ftp://a\" is not a URL");
     refuses("[content.model]\nname = 'm'\n", "content.model.url: missing");
     refuses("[content.model]\nurl = 'http://u:p@a'\nname = 'm'\n", "carries a user or a password");
     refuses("[content.model]\nurl = 'http://a'\nname = 'm'\ntokens_per_day = 0\n", "content.model.tokens_per_day");
