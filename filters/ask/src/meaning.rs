@@ -121,14 +121,20 @@ impl Vectors {
         with(&self.table.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds the vectors of these texts. Vectors of another size than those before, and of no length, are left out.
-    pub fn add(&self, texts: &[String], vectors: &[Vec<f32>]) {
+    /// Adds the vectors of these texts, and says how many were of another size than those before and are left out. A vector
+    /// of no direction stands for a text that is near nothing, so that it is not asked for again.
+    pub fn add(&self, texts: &[String], vectors: &[Vec<f32>]) -> usize {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut left_out = 0;
         for (text, vector) in texts.iter().zip(vectors) {
-            if let Some(vector) = table.fitted(vector) {
-                table.put(mark_of(text), &vector);
+            let fitted = table.fitted(vector);
+            let nowhere = || (table.size > 0 && vector.len() == table.size).then(|| vec![0; table.size]);
+            match fitted.or_else(nowhere) {
+                Some(vector) => table.put(mark_of(text), &vector),
+                None => left_out += 1,
             }
         }
+        left_out
     }
 
     /// Which questions are asked to learn what "near" means, if that is not known.
@@ -341,10 +347,10 @@ mod tests {
     fn vectors_are_kept_by_what_they_are_of() {
         let vectors = Vectors::new("m");
         vectors.add(&texts(&["a", "b"]), &[vec![1.0, 0.0], vec![0.0, -0.5]]);
-        // Other sizes, and what has no direction, are left out.
-        vectors.add(&texts(&["c", "d", "e"]), &[vec![1.0], vec![0.0, 0.0], vec![f32::NAN, 1.0]]);
-        vectors.add(&texts(&["a"]), &[vec![0.6, 0.8]]);
-        assert_eq!(vectors.len(), 2);
+        // Another size is left out; what has no direction is near nothing.
+        assert_eq!(vectors.add(&texts(&["c", "d", "e"]), &[vec![1.0], vec![0.0, 0.0], vec![f32::NAN, 1.0]]), 1);
+        assert_eq!(vectors.add(&texts(&["a"]), &[vec![0.6, 0.8]]), 0);
+        assert_eq!(vectors.len(), 4);
         let near: Vec<f32> = vectors.read(|table| table.cosines(&[127, 0]).collect());
         assert!((near[0] - 0.6).abs() < 0.01 && near[1].abs() < 0.01, "{near:?}");
     }

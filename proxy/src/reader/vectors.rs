@@ -1,10 +1,13 @@
 //! Makes the vectors of the site's passages in the background, with the model of `[content.semantic]`, and keeps them with
 //! the index on disk.
 
-use std::{io, sync::Arc, time::Instant};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use frontdesk_filters::concierge::{Library, Vectors};
-
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
@@ -15,7 +18,9 @@ use crate::{live::Running, outbound::model_name};
 const BATCH: usize = 32;
 /// Passages between two looks at the library, which may be another one meanwhile.
 const STRETCH: usize = 1_024;
-/// Texts of a passage without a vector are asked for again in vain where the model's vectors do not fit together.
+/// How long the job waits after a failure, so that an endpoint in trouble is not asked again and again.
+const PAUSE: Duration = Duration::from_secs(20);
+/// Where the vectors of a model do not fit together, its name stands for several models.
 const MISFIT: &str = "the vectors of content.semantic differ in size";
 
 /// The vectors of the model that was used last.
@@ -54,6 +59,14 @@ impl Reader {
     ///
     /// Why the model made none.
     pub async fn make_vectors(&self) -> Result<(), String> {
+        let made = self.make_missing().await;
+        if made.is_err() {
+            sleep(PAUSE).await;
+        }
+        made
+    }
+
+    async fn make_missing(&self) -> Result<(), String> {
         let mut made = 0;
         loop {
             let running = self.live.current();
@@ -80,22 +93,20 @@ impl Reader {
             if let Some(questions) = vectors.wanted() {
                 vectors.learn(&model.passages(&questions).await?);
             }
-            let before = vectors.len();
             for batch in texts.chunks(BATCH) {
                 if *self.drain.borrow() {
                     return Ok(());
                 }
                 let begun = Instant::now();
                 let found = model.passages(batch).await?;
-                vectors.add(batch, &found);
+                if vectors.add(batch, &found) > 0 {
+                    return Err(MISFIT.into());
+                }
                 made += batch.len();
                 // A model in the process leaves half of the time to visitors.
                 if semantic.model.is_some() {
                     sleep(begun.elapsed()).await;
                 }
-            }
-            if vectors.len() == before {
-                return Err(MISFIT.into());
             }
             let measured = vectors.clone();
             tokio::task::spawn_blocking(move || measured.measure()).await.map_err(|e| e.to_string())?;
