@@ -264,7 +264,8 @@ impl<'a> Step<'a> {
             .filter_map(|(_, value)| value.to_str().ok().map(str::to_owned))
             .collect();
         // One line for the cookies of the caller and those that the site has set since.
-        let cookies = visit.cookies.sent_to(target).map(|set| own.into_iter().chain([set]).collect::<Vec<_>>().join("; "));
+        let cookies =
+            visit.cookies.sent_to(target).map(|set| own.into_iter().chain([set]).collect::<Vec<_>>().join("; "));
         let cookies = cookies.and_then(|cookies| HeaderValue::try_from(cookies).ok());
         if let Some(mut cookies) = cookies {
             credential.retain(|(name, _)| *name != header::COOKIE);

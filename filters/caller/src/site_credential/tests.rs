@@ -101,7 +101,8 @@ fn replicas_with_one_store_know_a_caller_by_the_same_hash() {
 #[test]
 fn debug_shows_no_value() {
     let forwarding = forwarding(SITE, "").unwrap();
-    let credential = forwarding.of(&headers(&[("cookie", "sid=hush")]), Authorization::Unverified, "site.test", |_| false);
+    let credential =
+        forwarding.of(&headers(&[("cookie", "sid=hush")]), Authorization::Unverified, "site.test", |_| false);
     let shown = format!("{credential:?} {forwarding:?}");
     assert!(shown.contains("cookie") && !shown.contains("hush"), "{shown}");
 }

@@ -194,7 +194,10 @@ impl Server {
             Err(wrong) => {
                 let conversed = Conversed::wrong(wrong);
                 let account = record(desk, incoming, function, conversed.turn.reason().unwrap_or(WRONG));
-                return Ok(Served { account: Some(account), ..self.served(conversed, function, (request, era, incoming.authority)) });
+                return Ok(Served {
+                    account: Some(account),
+                    ..self.served(conversed, function, (request, era, incoming.authority))
+                });
             }
         };
         let elicits = Elicits::of(request, era);
