@@ -200,6 +200,25 @@ async fn discovery_gives_way_to_what_the_site_has_itself() {
 }
 
 #[tokio::test]
+async fn discovery_finds_the_sitemap_that_robots_txt_names() {
+    let text = |kind: &str, body: &str| Reply::new(200).header("Content-Type", kind).body(body);
+    let map = "<?xml version=\"1.0\"?><urlset><url><loc>/</loc></url></urlset>";
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/" => page("Acme", "Words."),
+        "/maps/all.xml" => text("application/xml", map),
+        "/robots.txt" => text("text/plain", "User-agent: *\nDisallow: /x\nSitemap: /maps/all.xml\n"),
+        _ => missing(),
+    })
+    .await;
+    let desk = Setup::before(&origin).reading("start = [\"/\"]").start().await;
+    eventually("ours is gone", A_WHILE, async || desk.get("/sitemap.xml").await.status == 404).await;
+    let link = desk.get("/").await.headers.joined("link");
+    assert!(link.contains("</maps/all.xml>; rel=\"sitemap\""), "{link}");
+    let robots = desk.get("/robots.txt").await.text();
+    assert_eq!(robots.matches("Sitemap:").count(), 1, "{robots}");
+}
+
+#[tokio::test]
 async fn discovery_can_be_switched_off_part_by_part() {
     let origin = Origin::start(plain).await;
     let setup = Setup::before(&origin).reading("llms_full = false");

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum addresses that are searched.
 const MOST: usize = 5_000;
-/// Maximum bytes of an address that count.
-const LONGEST: usize = 200;
+/// Maximum bytes of an address that count: the last ones, which differ most.
+const LONGEST: usize = 96;
 /// What two addresses must have in common at least, in percent of both.
 const LEAST: usize = 35;
 
@@ -54,8 +54,9 @@ fn pairs(target: &str) -> BTreeSet<[u8; 2]> {
     let name = name.split_once('.').map_or(name, |(stem, _)| stem);
     let text =
         percent_encoding::percent_decode_str(folder).chain(*b"/").chain(percent_encoding::percent_decode_str(name));
-    let bytes: Vec<u8> = text.chain(*b"$").take(LONGEST).map(|b| b.to_ascii_lowercase()).collect();
-    bytes.windows(2).map(|pair| [pair[0], pair[1]]).collect()
+    let bytes: Vec<u8> = text.chain(*b"$").map(|b| b.to_ascii_lowercase()).collect();
+    let last = &bytes[bytes.len().saturating_sub(LONGEST)..];
+    last.windows(2).map(|pair| [pair[0], pair[1]]).collect()
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Metrics {
             pages_made: counters(
                 &r,
                 "frontdesk_pages_made_total",
-                "Requests for Markdown or for robots.txt with signals, by result.",
+                "Answers made from those of the site (Markdown, robots.txt, a 404 for agents), by result.",
                 &["what"],
             )?,
             upstream_up: gauges(&r, "frontdesk_upstream_up", "1 while an upstream counts as healthy.", &["upstream"])?,
