@@ -85,11 +85,14 @@ async fn desk(lines: &str) -> (Origin, Desk) {
 /// What was asked in every dialect, by its name.
 async fn in_every_dialect(desk: &Desk) -> Vec<(&'static str, Response)> {
     let question = json!({ "capability": "leak_read", "query": "what leaks?" });
+    let parts = json!([{ "text": "what leaks?" }, { "data": { "capability": "leak_read" } }]);
+    let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": parts });
     vec![
         ("aicp", desk.call(call("/agent/leak/read", &json!({}))).await),
         ("bare", desk.call(call("/agent/leak/read", &json!({})).accept("application/json")).await),
         ("converse", desk.call(call("/agent/converse", &question)).await),
         ("mcp", desk.rpc(rpc::post(rpc::call("leak_read", json!({ "query": "what leaks?" })).to_string())).await),
+        ("a2a", desk.call(call("/a2a", &rpc::message("SendMessage", json!({ "message": message })))).await),
         ("capabilities", desk.call(call("/capabilities/leak_read", &json!({ "query": "what leaks?" }))).await),
         ("agtp", desk.call(verb("QUERY", "/leaks")).await),
     ]
@@ -131,6 +134,7 @@ async fn firewall_flags_stand_where_a_dialect_has_room_for_them() {
     assert!(suspect(&of("converse")["meta"]["flags"]), "{}", of("converse"));
     assert!(suspect(&of("capabilities")["meta"]["flags"]), "{}", of("capabilities"));
     assert!(suspect(&of("mcp")["result"]["_meta"]["flags"]), "{}", of("mcp"));
+    assert!(suspect(&of("a2a")["result"]["message"]["metadata"]["flags"]), "{}", of("a2a"));
     let aom = assert_answer(&desk.call(call("/agent/leak/read", &json!({}))).await, 200, "aicp");
     let warned = aom["warnings"].as_array().expect("warnings").iter().any(|w| w["code"] == "injection_suspect");
     assert!(warned, "{aom}");
@@ -142,7 +146,7 @@ async fn firewall_leaves_no_value_in_logs_audit_and_metrics() {
     in_every_dialect(&desk).await;
     let log = desk.dir.join("audit.jsonl");
     let audit = || std::fs::read_to_string(&log).unwrap_or_default();
-    eventually("the lines", SOON, async || audit().lines().count() >= 6).await;
+    eventually("the lines", SOON, async || audit().lines().count() >= 7).await;
     let metrics = desk.admin_get("/metrics").await.text();
     for (what, text) in [("audit", audit()), ("log", desk.stderr()), ("access", desk.stdout()), ("metrics", metrics)] {
         assert_clean(&text, what);
@@ -153,9 +157,9 @@ async fn firewall_leaves_no_value_in_logs_audit_and_metrics() {
         assert!(line["flags"].to_string().contains("github-token"), "{line}");
     }
     let of = async |rule: &str| desk.metric(&format!("frontdesk_firewall_total{{rule=\"{rule}\"}}")).await;
-    assert_eq!(of("github-token").await, Some(6.0), "once for each answer");
-    assert_eq!(of("email").await, Some(6.0));
-    assert!(of("ignore-instructions").await >= Some(6.0));
+    assert_eq!(of("github-token").await, Some(7.0), "once for each answer");
+    assert_eq!(of("email").await, Some(7.0));
+    assert!(of("ignore-instructions").await >= Some(7.0));
 }
 
 #[tokio::test]
@@ -178,6 +182,7 @@ async fn firewall_blocks_in_the_callers_words_and_says_nothing_of_the_value() {
         assert!(!text.contains("github") && !text.contains(MAIL), "{dialect}: no hint: {text}");
         match dialect {
             "mcp" => assert_eq!(response.json()["result"]["isError"], true, "{text}"),
+            "a2a" => assert_eq!(response.json()["error"]["code"], -32006, "{text}"),
             "aicp" => drop(assert_fault(&response, 502, "upstream_malformed_response", dialect)),
             "agtp" => assert!(response.status >= 400, "{text}"),
             // The handshake has one code for whatever the site did wrong.

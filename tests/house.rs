@@ -225,7 +225,7 @@ fn house_filters_and_http1_know_no_proxy_library_and_no_socket() {
 #[test]
 fn house_the_proxy_and_the_desk_import_no_single_dialect() {
     for (path, text) in sources("proxy/src").into_iter().chain(sources("filters/desk")) {
-        for dialect in ["ahp", "aicp", "agtp", "mcp", "openapi", "harness_gateway"] {
+        for dialect in ["a2a", "ahp", "aicp", "agtp", "mcp", "openapi", "harness_gateway"] {
             for import in [format!("dialect::{dialect}"), format!("dialect::{{{dialect}")] {
                 assert!(!text.contains(&import), "{} uses {import}", path.display());
             }

@@ -5,6 +5,7 @@
 
 mod support;
 
+mod a2a;
 mod addresses;
 mod admin;
 mod agtp_chain;

@@ -16,7 +16,7 @@ use crate::{
     caller,
     content::llms,
     desk,
-    dialect::{ahp, aicp, api_catalog},
+    dialect::{a2a, ahp, aicp, api_catalog},
     discovery::{ai_catalog, auth_md, llms_full, protected_resource, sitemap, skills, webmcp},
 };
 #[cfg(feature = "harness-gateway")]
@@ -29,6 +29,7 @@ pub const EXTENSIONS: Extensions = &[
     &frontdesk_confirm::EXTENSION,
     &ahp::EXTENSION,
     &aicp::EXTENSION,
+    &a2a::EXTENSION,
     &DISCOVERY,
     #[cfg(feature = "harness-gateway")]
     &gateway::EXTENSION,

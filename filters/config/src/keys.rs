@@ -124,6 +124,7 @@ static DISCOVERY: Table = closed(&[
     key("notice", Bool),
     key("notice_position", Word(&["end", "start"])),
     key("accept", Word(&["inline", "redirect"])),
+    key("agent_card", Bool),
     key("on_conflict", Word(&["origin", "frontdesk"])),
     key("manifest_max_age", Text(delay)),
     key("stale_while_revalidate", Text(delay)),
@@ -134,6 +135,7 @@ static CONFIRMATION: Table = closed(&[key("by", Word(&["agent", "page"])), key("
 static PATHS: Table = closed(&[
     key("converse", Text(own_path)),
     key("mcp", Text(own_path)),
+    key("a2a", Text(own_path)),
     key("openapi", Text(own_path)),
     key("capabilities", Text(own_path)),
     key("confirm", Text(own_path)),

@@ -27,9 +27,10 @@ pub(super) const ADMIN: &str = "127.0.0.1:9901";
 pub const FILES: &str = "/agent/files";
 
 /// The default paths of the agent endpoints.
-pub const PATHS: [(&str, &str); 5] = [
+pub const PATHS: [(&str, &str); 6] = [
     ("converse", "/agent/converse"),
     ("mcp", "/mcp"),
+    ("a2a", "/a2a"),
     ("openapi", "/openapi.json"),
     ("capabilities", "/capabilities"),
     ("confirm", "/agent/confirm"),
@@ -154,6 +155,7 @@ fn discovery(view: View) -> Discovery {
             Some("redirect") => AcceptAnswer::Redirect,
             _ => AcceptAnswer::Inline,
         },
+        agent_card: view.flag("agent_card", true),
         ours_wins: view.text("on_conflict").as_deref() == Some("frontdesk"),
         manifest_max_age: view.duration("manifest_max_age", "1h"),
         stale_while_revalidate: view.duration("stale_while_revalidate", "24h"),
@@ -161,10 +163,10 @@ fn discovery(view: View) -> Discovery {
 }
 
 fn paths(view: View) -> Paths {
-    let [converse, mcp, openapi, capabilities, confirm] =
+    let [converse, mcp, a2a, openapi, capabilities, confirm] =
         PATHS.map(|(key, default)| AgentPath { path: view.text_or(key, default), chosen: view.get(key).is_some() });
     let files = AgentPath { path: view.text_or("files", FILES), chosen: view.get("files").is_some() };
-    Paths { converse, mcp, openapi, capabilities, confirm, files }
+    Paths { converse, mcp, a2a, openapi, capabilities, confirm, files }
 }
 
 fn content(view: View) -> Content {

@@ -151,6 +151,8 @@ pub struct Discovery {
     /// Where in a page's body the notice stands.
     pub notice_position: Position,
     pub accept: AcceptAnswer,
+    /// Publish an A2A agent card.
+    pub agent_card: bool,
     /// `on_conflict = "frontdesk"`: Frontdesk's documents are served even where the site has its own.
     pub ours_wins: bool,
     pub manifest_max_age: Duration,
@@ -169,6 +171,7 @@ pub enum AcceptAnswer {
 pub struct Paths {
     pub converse: AgentPath,
     pub mcp: AgentPath,
+    pub a2a: AgentPath,
     pub openapi: AgentPath,
     pub capabilities: AgentPath,
     /// Where people confirm calls.
@@ -179,8 +182,8 @@ pub struct Paths {
 
 impl Paths {
     /// All of them.
-    pub fn all(&self) -> [&AgentPath; 5] {
-        [&self.converse, &self.mcp, &self.openapi, &self.capabilities, &self.confirm]
+    pub fn all(&self) -> [&AgentPath; 6] {
+        [&self.converse, &self.mcp, &self.a2a, &self.openapi, &self.capabilities, &self.confirm]
     }
 }
 

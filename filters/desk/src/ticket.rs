@@ -273,6 +273,20 @@ impl<'a> Tickets<'a> {
         harness.note_own(Kind::RunLifecycle, payload);
     }
 
+    /// Deletes a ticket that waits for a person, at its caller's wish; `false`: somebody decided it meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// The store is unavailable.
+    pub async fn withdraw(&self, ticket: &Ticket) -> Result<bool, NotKept> {
+        let change = Change { key: key(&ticket.id), expect: Expect::Version(ticket.version), put: Put::Nothing };
+        let is_withdrawn = matches!(self.records.commit(&[change]).await?, Committed::Done(_));
+        if is_withdrawn {
+            self.tell(&ticket.id, &ticket.capability, "cancelled");
+        }
+        Ok(is_withdrawn)
+    }
+
     /// Deletes a ticket.
     pub async fn forget(&self, id: &str) -> Result<(), NotKept> {
         self.tell(id, "", "cancelled");

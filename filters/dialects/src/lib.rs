@@ -3,10 +3,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod a2a;
 pub mod ahp;
 pub mod aicp;
 mod arguments;
 mod json;
+mod jsonrpc;
 pub mod mcp;
 pub mod openapi;
 
@@ -64,11 +66,12 @@ pub struct Announcement {
 
 /// What the site is asked for the dialects. A path that the operator chose is ours whatever the site has there.
 pub fn probes(paths: &Paths) -> Vec<Probe> {
-    let documents: [(&str, IsOwn); 4] = [
+    let documents: [(&str, IsOwn); 5] = [
         (ahp::MANIFEST, is_json),
         (aicp::CONTRACT, is_not_page),
         (aicp::NEGOTIATED, is_not_page),
         (aicp::INTERFACE, is_there),
+        (a2a::CARD, is_json),
     ];
     let documents = documents.map(|(path, is_own)| Probe::of_document(path, is_own));
     let endpoints = paths.all().into_iter().filter(|path| !path.chosen);

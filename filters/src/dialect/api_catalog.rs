@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 #[cfg(feature = "agtp")]
 use super::agtp;
-use super::{Announcement, Document, Occupied, Variant, ahp, cache_control, mcp, openapi};
+use super::{Announcement, Document, Occupied, Variant, a2a, ahp, cache_control, mcp, openapi};
 use crate::{content::llms, site::Declaration};
 
 /// Where it is.
@@ -79,6 +79,10 @@ fn apis<'a>(declaration: &'a Declaration, occupied: &Occupied, announcements: &'
                 .collect(),
         );
     }
+    if let (Some(at), true) = (a2a::path(declaration, occupied), settings.offered().next().is_some()) {
+        let card = a2a::card_path(declaration, occupied);
+        api(at, card.map(|path| ("service-desc", path, "application/json")).into_iter().collect());
+    }
     #[cfg(feature = "agtp")]
     if settings.agtp.spoken && !occupied.contains(agtp::BOOTSTRAP) {
         api(agtp::BOOTSTRAP, Vec::new());
@@ -128,7 +132,8 @@ mod tests {
             }
         }
         let anchors: Vec<_> = sets[1..].iter().filter_map(|set| set["anchor"].as_str()).collect();
-        let expected = ["/agent/converse", "/", "/capabilities", "/mcp"].map(|path| format!("https://acme.test{path}"));
+        let expected =
+            ["/agent/converse", "/", "/capabilities", "/mcp", "/a2a"].map(|path| format!("https://acme.test{path}"));
         assert_eq!(anchors, expected, "{list}");
     }
 

@@ -11,7 +11,7 @@ pub(crate) use frontdesk_agtp as agtp;
 #[cfg(feature = "agtp")]
 pub use frontdesk_agtp::diff as catalog;
 pub use frontdesk_dialects::{
-    Announcement, Dialect, Document, Entry, Explain, Occupied, Probe, Publication, Publishing, Seen, Variant, ahp,
+    Announcement, Dialect, Document, Entry, Explain, Occupied, Probe, Publication, Publishing, Seen, Variant, a2a, ahp,
     aicp, cache_control, mcp, openapi,
 };
 pub use summary::summary;
@@ -40,6 +40,7 @@ pub const DIALECTS: &[Dialect] = &[
     ahp::DIALECT,
     aicp::DIALECT,
     mcp::DIALECT,
+    a2a::DIALECT,
     openapi::DIALECT,
     #[cfg(feature = "agtp")]
     agtp::DIALECT,

@@ -13,6 +13,8 @@ use super::{
 const KEPT: usize = 4096;
 /// Maximum names of requested inputs in a session.
 const NAMES: usize = 16;
+/// The dialects whose callers send inputs as an object of their own.
+const INPUT_IS_AN_OBJECT: [&str; 2] = ["ahp", "a2a"];
 
 /// What a session remembers of the last question's inputs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -105,7 +107,7 @@ impl Asking<'_> {
         let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
         // Without a declared schema the words are an input like any other (§6.1), unless an object was sent in their
         // place: the arguments of a tool and the body of an operation are such objects.
-        let instead = question.input.is_some() && self.dialect == super::DIALECT.name && listed.mode != Mode::Two;
+        let instead = question.input.is_some() && self.has_input_object() && listed.mode != Mode::Two;
         let wanted = knows("query") || declared.is_none() && !instead;
         if wanted && !words.is_empty() && !input.contains_key("query") {
             input.insert("query".to_owned(), words.into());
@@ -131,6 +133,11 @@ impl Asking<'_> {
         Inputs { input: Value::Object(input), lacking, kept }
     }
 
+    /// Whether inputs are an object of their own in this dialect, and not arguments beside the words.
+    fn has_input_object(&self) -> bool {
+        INPUT_IS_AN_OBJECT.contains(&self.dialect)
+    }
+
     /// A text, converted to the type in the schema.
     fn typed(&self, name: &str, text: &str) -> Value {
         let capability = self.desk.compiled.settings.capability(self.listed.index);
@@ -140,7 +147,7 @@ impl Asking<'_> {
 
     /// The clarifying question for missing inputs, which says where to put the answer.
     pub(super) fn asks_back(&self, lacking: &[String]) -> String {
-        let in_an_object = self.dialect == super::DIALECT.name;
+        let in_an_object = self.has_input_object();
         let place = |name: &String| if in_an_object { format!("input.{name}") } else { name.clone() };
         let places: Vec<String> = lacking.iter().map(place).collect();
         let (names, places) = (lacking.join(", "), places.join(", "));

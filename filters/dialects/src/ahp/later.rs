@@ -231,8 +231,8 @@ impl Finish for Ending {
 
 const GONE: &str = "The process that carried it out is gone, and its outcome is unknown. Find out before asking again.";
 
-/// The reply to a poll (§9.2).
-pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Turn {
+/// A later answer as it is now (§9.2).
+pub fn polled(converse: &Converse, ticket: &Ticket) -> Turn {
     let pending =
         |progress| Turn::Pending(Pending { id: ticket.id.clone(), progress, eta: ticket.wish.manner["eta"].as_u64() });
     let gone = |is_expired, message| Turn::Gone(Gone { id: ticket.id.clone(), is_expired, message });

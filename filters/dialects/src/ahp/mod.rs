@@ -25,9 +25,10 @@ mod words;
 pub use converse::{Converse, pattern};
 pub use conversed::{CANCEL, Conversed};
 pub use endpoint::{body, served};
-pub use later::delivery;
+pub use later::{delivery, polled};
 pub use listed::is_type;
 pub use question::Question;
+pub use session::exists as is_session;
 pub use turn::Turn;
 
 pub use declaration::EXTENSION;

@@ -103,6 +103,19 @@ impl Session {
     }
 }
 
+/// Whether this caller has such a session.
+///
+/// # Errors
+///
+/// The store is unavailable.
+pub async fn exists(desk: &Desk<'_>, id: &str, caller: &Caller) -> Result<bool, NotKept> {
+    if !records::is_id(id) {
+        return Ok(false);
+    }
+    let state = desk.records.get(&key(id)).await?.as_ref().and_then(read);
+    Ok(state.is_some_and(|state| state["owner"].as_str() == Some(&owner(caller))))
+}
+
 async fn put(desk: &Desk<'_>, id: &str, state: &Value, expect: Expect) -> Result<bool, NotKept> {
     let idle = desk.compiled.settings.sessions.idle;
     let change = Change { key: key(id), expect, put: Put::Value(state.to_string().into(), idle) };

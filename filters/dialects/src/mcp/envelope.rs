@@ -9,10 +9,7 @@ use frontdesk_base::{fault::Refusal, reply::Reply};
 use frontdesk_desk::problem;
 use frontdesk_page::Insertion;
 
-pub(super) const PARSE: i32 = -32700;
-pub(super) const INVALID_REQUEST: i32 = -32600;
-pub(super) const NO_METHOD: i32 = -32601;
-pub(super) const INVALID_PARAMS: i32 = -32602;
+pub(super) use super::super::jsonrpc::{INTERNAL, INVALID_PARAMS, NO_METHOD};
 /// Unknown resource, before 2026-07-28.
 pub(super) const NO_RESOURCE: i32 = -32002;
 /// The headers contradict the body (2026-07-28).
@@ -20,7 +17,6 @@ pub(super) const MISMATCH: i32 = -32020;
 /// Unsupported version (2026-07-28).
 pub(super) const NO_VERSION: i32 = -32022;
 /// Any other refusal.
-pub(super) const INTERNAL: i32 = -32603;
 const REFUSED: i32 = -32000;
 
 /// A protocol error. An error of the called tool is a result instead.
@@ -45,6 +41,10 @@ impl Problem {
 
     pub(super) fn with_status(self, status: StatusCode) -> Self {
         Self { status: Some(status), ..self }
+    }
+
+    pub(super) fn with_id(self, id: Option<Value>) -> Self {
+        Self { id, ..self }
     }
 
     pub(super) fn to(self, request: &Request) -> Self {

@@ -1,36 +1,27 @@
-//! Parses a client's message: one JSON-RPC 2.0 message per body.
+//! Parses a client's message: JSON-RPC, with MCP's `_meta` among the parameters.
 
 use http::StatusCode;
 use serde_json::{Map, Value};
 
-use super::envelope::{INVALID_PARAMS, INVALID_REQUEST, PARSE, Problem};
-use frontdesk_base::strict;
+use super::{
+    super::jsonrpc::{self, Malformed},
+    envelope::{INVALID_PARAMS, Problem},
+};
 use frontdesk_desk::Incoming;
 
-/// Maximum bytes of a request id, since the reply repeats it.
-const LONGEST_ID: usize = 256;
-
-/// The content of a body.
-#[derive(Debug)]
-pub(super) enum Message {
-    Request(Request),
-    /// A notification, or a reply to a request that was never sent: gets no answer.
-    Nothing,
-}
-
-/// A request, which gets an answer.
-#[derive(Debug)]
-pub(super) struct Request {
-    /// A string or an integer; the reply repeats it.
-    pub(super) id: Value,
-    pub(super) method: String,
-    pub(super) params: Map<String, Value>,
-}
+pub(super) use super::super::jsonrpc::{Message, Request};
 
 impl Request {
     /// `params._meta`, if present.
     pub(super) fn meta(&self) -> Option<&Map<String, Value>> {
         self.params.get("_meta").and_then(Value::as_object)
+    }
+}
+
+impl From<Malformed> for Problem {
+    fn from(malformed: Malformed) -> Self {
+        let Malformed { code, message, status, id } = malformed;
+        Self::new(code, message).with_status(status).with_id(id)
     }
 }
 
@@ -40,60 +31,21 @@ impl Request {
 ///
 /// The error, in any generation.
 pub(super) fn read(request: &Incoming<'_>) -> Result<Message, Problem> {
-    typed(request)?;
-    let malformed = |why: &str| Problem::new(INVALID_REQUEST, why.to_owned()).with_status(StatusCode::BAD_REQUEST);
-    let body = match strict::value(&request.body) {
-        Ok(Value::Object(body)) => body,
-        Ok(Value::Array(_)) => return Err(malformed("Send one message at a time; batches are not taken.")),
-        Ok(_) => return Err(malformed("A message is a JSON object.")),
-        Err(why) => return Err(Problem::new(PARSE, why).with_status(StatusCode::BAD_REQUEST)),
-    };
-    sorted(body).map_err(|problem| problem.with_status(StatusCode::BAD_REQUEST))
+    let message = jsonrpc::read(request)?;
+    match &message {
+        Message::Request(request) => is_meta(request).map(|()| message),
+        Message::Nothing => Ok(message),
+    }
 }
 
-fn sorted(mut body: Map<String, Value>) -> Result<Message, Problem> {
-    let malformed = |why: &str| Problem::new(INVALID_REQUEST, why.to_owned());
-    if body.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(malformed("A message has \"jsonrpc\": \"2.0\"."));
-    }
-    let method = match body.remove("method") {
-        Some(Value::String(method)) => method,
-        None if body.contains_key("result") || body.contains_key("error") => return Ok(Message::Nothing),
-        _ => return Err(malformed("A message names its method.")),
-    };
-    let id = match body.remove("id") {
-        None => return Ok(Message::Nothing),
-        Some(id) if is_id(&id) => id,
-        Some(_) => return Err(malformed("An id is a whole number or a short string.")),
-    };
-    match body.remove("params") {
-        None => Ok(Message::Request(Request { id, method, params: Map::new() })),
-        Some(Value::Object(params)) => {
-            let is_meta = params.get("_meta").is_none_or(Value::is_object);
-            let request = Request { id, method, params };
-            let wrong = || Problem::new(INVALID_PARAMS, "`_meta` has to be an object.".into()).to(&request);
-            if is_meta { Ok(Message::Request(request)) } else { Err(wrong()) }
-        }
-        Some(_) => {
-            let request = Request { id, method, params: Map::new() };
-            Err(Problem::new(INVALID_PARAMS, "`params` has to be an object.".into()).to(&request))
+fn is_meta(request: &Request) -> Result<(), Problem> {
+    match request.params.get("_meta").is_none_or(Value::is_object) {
+        true => Ok(()),
+        false => {
+            let wrong = Problem::new(INVALID_PARAMS, "`_meta` has to be an object.".into()).to(request);
+            Err(wrong.with_status(StatusCode::BAD_REQUEST))
         }
     }
-}
-
-fn is_id(id: &Value) -> bool {
-    match id {
-        Value::String(text) => text.len() <= LONGEST_ID,
-        Value::Number(number) => number.is_i64() || number.is_u64(),
-        _ => false,
-    }
-}
-
-fn typed(request: &Incoming<'_>) -> Result<(), Problem> {
-    request.takes_json().map_err(|unfit| {
-        let problem = Problem::new(INVALID_REQUEST, unfit.detail("application/json"));
-        problem.with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
-    })
 }
 
 #[cfg(test)]
@@ -102,42 +54,12 @@ mod tests {
 
     use super::*;
 
-    fn sort(body: Value) -> Result<Message, i32> {
-        sorted(body.as_object().cloned().unwrap()).map_err(|problem| problem.code)
-    }
-
     #[test]
-    fn a_request_is_told_from_what_nobody_waits_for() {
-        for id in [json!(0), json!(-7), json!("x"), json!("")] {
-            let message = sort(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).unwrap();
-            assert!(matches!(message, Message::Request(request) if request.id == id), "{id}");
-        }
-        for body in [
-            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-            json!({ "jsonrpc": "2.0", "id": 1, "result": {} }),
-            json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": "" } }),
-        ] {
-            assert!(matches!(sort(body.clone()), Ok(Message::Nothing)), "{body}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_message_is_refused() {
-        for body in [
-            json!({ "id": 1, "method": "ping" }),
-            json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }),
-            json!({ "jsonrpc": "2.0", "id": null, "method": "ping" }),
-            json!({ "jsonrpc": "2.0", "id": 1.5, "method": "ping" }),
-            json!({ "jsonrpc": "2.0", "id": [1], "method": "ping" }),
-            json!({ "jsonrpc": "2.0", "id": "x".repeat(257), "method": "ping" }),
-            json!({ "jsonrpc": "2.0", "id": 1, "method": 7 }),
-            json!({ "jsonrpc": "2.0", "id": 1 }),
-        ] {
-            assert_eq!(sort(body.clone()).err(), Some(INVALID_REQUEST), "{body}");
-        }
-        for params in [json!([]), json!("x"), json!({ "_meta": [] })] {
-            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": params });
-            assert_eq!(sort(body).err(), Some(INVALID_PARAMS), "{params}");
-        }
+    fn meta_has_to_be_an_object() {
+        let with = |meta: Value| {
+            let params = Map::from_iter([("_meta".to_owned(), meta)]);
+            is_meta(&Request { id: json!(1), method: "ping".into(), params }).map_err(|problem| problem.code)
+        };
+        assert_eq!((with(json!([])), with(json!({}))), (Err(INVALID_PARAMS), Ok(())));
     }
 }
