@@ -89,6 +89,7 @@ mod house;
 mod https_sites;
 mod import;
 mod import_cycles;
+mod import_site;
 mod inspect;
 mod kept_connections;
 mod key_sets;

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::openapi;
+use crate::{graphql, openapi};
 
 /// A format that can be imported.
 pub struct Format {
@@ -19,7 +19,8 @@ pub type Import =
     fn(document: &[u8], asked: &Asked, progress: &mut dyn FnMut(usize, usize)) -> Result<Imported, Unusable>;
 
 /// All formats.
-pub const FORMATS: &[Format] = &[Format { name: "openapi", import: openapi::import }];
+pub const FORMATS: &[Format] =
+    &[Format { name: "openapi", import: openapi::import }, Format { name: "graphql", import: graphql::import }];
 
 /// The parameters of an import.
 pub struct Asked<'a> {

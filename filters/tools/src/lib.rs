@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod graphql;
 pub mod import;
 pub mod inspect;
+mod lines;
 mod openapi;
 pub mod site;

@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use frontdesk_tools::import::{Asked, FORMATS, Format, Imported};
+use frontdesk_tools::{
+    graphql,
+    import::{Asked, FORMATS, Format, Imported},
+};
 
 use super::{Import, import_site};
 use crate::outbound::Outbound;
@@ -32,7 +35,8 @@ pub(super) fn import(args: Import) -> ExitCode {
         return import_site::import(&args);
     }
     let Some(format) = FORMATS.iter().find(|format| format.name == args.format) else { return ExitCode::from(2) };
-    let document = match document(&args.from) {
+    let asked = if args.format == "graphql" { introspecting(&args.from) } else { args.from.clone() };
+    let document = match document(&asked) {
         Ok(document) => document,
         Err(why) => return refuse(&args.from, &why, 2),
     };
@@ -79,6 +83,17 @@ fn declare(format: &Format, document: &[u8], args: &Import) -> Result<Imported, 
     let imported = (format.import)(document, &asked, &mut |done, all| bar.show(done, all));
     bar.clear();
     imported.map_err(|unusable| refuse(&args.from, &unusable.to_string(), unusable.exit_code()))
+}
+
+/// The URL that asks a GraphQL server for its schema; a file stays as it is.
+fn introspecting(from: &str) -> String {
+    match url::Url::parse(from) {
+        Ok(mut url) if matches!(url.scheme(), "http" | "https") => {
+            url.query_pairs_mut().append_pair("query", graphql::INTROSPECTION);
+            url.into()
+        }
+        _ => from.to_owned(),
+    }
 }
 
 /// Reads a file, or fetches a URL.

@@ -145,7 +145,7 @@ impl SiteImport {
             let kind = css::attribute(&link, "type").unwrap_or_default();
             let to = css::attribute(&link, "href").and_then(|href| base.join(&href).ok());
             if let Some(to) = to
-                .filter(|to| kind.contains("rss") || kind.contains("atom"))
+                .filter(|_| kind.contains("rss") || kind.contains("atom"))
                 .filter(|to| to.host_str() == self.base.host_str())
             {
                 let path = to[Position::BeforePath..Position::AfterQuery].to_owned();

@@ -1,12 +1,15 @@
 //! Writes the declaration of an imported site.
 
-use std::{collections::HashSet, fmt::Write};
+use std::collections::HashSet;
 
 use serde_json::Value;
 use url::Url;
 
 use super::form::Found;
-use crate::import::Imported;
+use crate::{
+    import::Imported,
+    lines::{Lines, one_line},
+};
 
 /// The longest name of a capability's part.
 const LONGEST: usize = 24;
@@ -18,7 +21,7 @@ pub(super) fn declaration(
     feeds: &[(String, String)],
     left_out: &[String],
 ) -> Imported {
-    let mut page = Page::default();
+    let mut page = Lines::default();
     page.comment(&format!("Imported by `frontdesk import site` from {}.", base.origin().ascii_serialization()));
     page.comment("A start, not a contract yet: everything that was guessed is marked \"review:\".");
     page.comment("Then run `frontdesk check FILE`, and `frontdesk check FILE --live` now and then.");
@@ -57,7 +60,7 @@ pub(super) fn declaration(
     Imported { text: page.text, capabilities: count, left_out: left_out.len(), reviews: page.reviews }
 }
 
-fn capability(page: &mut Page, found: &Found, ids: &mut HashSet<String>) {
+fn capability(page: &mut Lines, found: &Found, ids: &mut HashSet<String>) {
     let is_action = found.method == "POST";
     let (area, verb) = match (found.is_search, is_action) {
         (true, _) => ("site".to_owned(), "search"),
@@ -150,65 +153,4 @@ fn unique(ids: &mut HashSet<String>, area: &str, verb: &str) -> String {
 
 fn endpoint(id: &str) -> String {
     format!("/agent/{}", id.replace('.', "/"))
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
-}
-
-/// A file being written.
-#[derive(Default)]
-struct Page {
-    text: String,
-    reviews: usize,
-}
-
-impl Page {
-    fn comment(&mut self, text: &str) {
-        let _ = writeln!(self.text, "# {}", one_line(text));
-    }
-
-    fn review(&mut self, text: &str) {
-        self.reviews += 1;
-        self.comment(&format!("review: {text}"));
-    }
-
-    /// An entry; with a reason it asks for a review.
-    fn entry(&mut self, key: &str, value: &Value, review: &str) {
-        let _ = write!(self.text, "{key} = ");
-        inline(&mut self.text, value);
-        if !review.is_empty() {
-            self.reviews += 1;
-            let _ = write!(self.text, " # review: {review}");
-        }
-        self.text.push('\n');
-    }
-}
-
-/// A value as TOML on one line.
-fn inline(out: &mut String, value: &Value) {
-    match value {
-        Value::Object(members) => {
-            out.push('{');
-            for (at, (key, value)) in members.iter().enumerate() {
-                out.push_str(if at == 0 { " " } else { ", " });
-                inline(out, &key.as_str().into());
-                out.push_str(" = ");
-                inline(out, value);
-            }
-            out.push_str(" }");
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for (at, item) in items.iter().enumerate() {
-                out.push_str(if at == 0 { "" } else { ", " });
-                inline(out, item);
-            }
-            out.push(']');
-        }
-        // TOML's basic strings escape as JSON's do, and need DEL escaped too.
-        Value::String(_) => out.push_str(&value.to_string().replace('\u{7f}', "\\u007f")),
-        Value::Null => out.push_str("\"\""),
-        other => out.push_str(&other.to_string()),
-    }
 }

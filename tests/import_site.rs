@@ -1,0 +1,69 @@
+//! Promise: `import site` reads a site by GET alone, and what it writes passes `check`, runs, and its search works.
+
+use crate::support::calls::{assert_answer, call};
+use crate::support::desk::run_to_end;
+use crate::support::{Ask, Desk, Dir, Origin, Reply, Request};
+use serde_json::json;
+
+const HOME: &str = "<title>Chairs &amp; more</title><link rel=alternate type=application/rss+xml title=News href=/feed.xml>\
+    <form role=search action=/find><input type=hidden name=lang value=en><input name=q></form>\
+    <a href=/contact>Contact</a><a href=/items/1/delete>Delete</a>\
+    <form action=/login method=post><input name=user><input type=password name=p></form>";
+const CONTACT: &str = "<form id=contact action=/contact/send method=post><input type=hidden name=csrf value=secret>\
+    <label>E-mail <input name=email type=email required></label><label>Text <textarea name='msg[text]'></textarea></label>\
+    <button>Send</button></form>";
+
+async fn origin() -> Origin {
+    Origin::start(|request: &Request| match request.target.as_str() {
+        "/" => Reply::html(HOME),
+        "/contact" => Reply::html(CONTACT),
+        "/find?lang=en" | "/find?lang=en&q=red" => Reply::html("<title>Found</title><main><p>One red chair.</main>"),
+        "/feed.xml" => Reply::new(200)
+            .header("Content-Type", "application/rss+xml")
+            .body("<rss><channel><title>News</title><item><title>Open</title></item></channel></rss>"),
+        _ => Reply::new(404),
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_site_writes_what_runs() {
+    let (origin, dir) = (origin().await, Dir::new());
+    let (code, _, err) = run_to_end(&["import", "site", &origin.url(), "--write", "site.toml"], dir.path());
+    assert_eq!(code, 0, "{err}");
+    assert!(origin.requests().iter().all(|request| request.method == "GET"));
+    assert!(origin.requests().iter().all(|request| !request.target.contains("delete")));
+    let text = std::fs::read_to_string(dir.join("site.toml")).expect("the file");
+    for line in
+        ["left out: a form on /: it asks for a password", "id = \"site.search\"", "auth = \"required\"", "review:"]
+    {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("secret"), "{text}");
+    let (code, out, err) = run_to_end(&["check", "site.toml"], dir.path());
+    assert_eq!(code, 0, "{out}{err}\n{text}");
+    let (code, out, err) = run_to_end(&["check", "site.toml", "--live"], dir.path());
+    assert_eq!(code, 0, "{out}{err}\n{text}");
+
+    let text = text.replace("[site]", "[content]\nconcierge = false\n\n[site]");
+    let desk = Desk::with_config(|ports| {
+        format!("[listen]\nhttp = \"{}\"\nadmin = \"{}\"\n\n{text}", ports.http, ports.admin)
+    })
+    .await;
+    let found = assert_answer(&desk.call(call("/agent/site/search", &json!({ "q": "red" }))).await, 200, "a search");
+    assert!(found["data"]["markdown"].as_str().is_some_and(|text| text.contains("One red chair.")), "{found}");
+    let news = assert_answer(&desk.call(Ask::get("/agent/news/feed")).await, 200, "the feed");
+    assert_eq!(news["data"]["items"], json!([{ "title": "Open" }]));
+    let sent = desk.call(call("/agent/send/send", &json!({ "email": "a@b.test" }))).await;
+    assert_eq!(sent.status, 401, "a form needs a credential: {}", sent.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_site_says_why_nothing_is_there() {
+    let origin =
+        Origin::start(|_: &Request| Reply::html("<form action=/login><input type=password name=p></form>")).await;
+    let dir = Dir::new();
+    let (code, _, err) = run_to_end(&["import", "site", &origin.url()], dir.path());
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("left out: a form on /: it asks for a password"), "{err}");
+}
