@@ -7,6 +7,7 @@ use std::sync::{
 };
 
 use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, confirmation_token, query, site};
+use crate::support::rpc;
 use crate::support::{Ask, Desk, Origin, Reply, Request, Response};
 use serde_json::{Value, json};
 
@@ -272,11 +273,13 @@ async fn site_forms_keep_a_basket_with_the_conversation_alone() {
     })
     .await;
     let read = "\n[capabilities.upstream.extract]\nfields = { items = \".items\" }\nmust = \"main\"\n";
+    let schema = "\ninput_schema = { type = \"object\", properties = { item = { type = \"string\" } } }";
     let add = format!(
-        "\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/basket\"\ncookies = \"session\"\n[capabilities.upstream.form]\n\
+        "{schema}\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/basket\"\ncookies = \"session\"\n[capabilities.upstream.form]\n\
          page = \"/shop\"\ndone = {{ redirect = \"/basket\" }}{read}"
     );
-    let show = format!("\n[capabilities.upstream]\nmethod = \"GET\"\npath = \"/basket\"\ncookies = \"session\"{read}");
+    let show =
+        format!("{schema}\n[capabilities.upstream]\nmethod = \"GET\"\npath = \"/basket\"\ncookies = \"session\"{read}");
     let desk = site(&origin, &(action("add", &add) + &query("basket", &show))).start().await;
     let ask = |path: &str, input: Value, session: &str| -> Ask {
         call(path, &input).bearer(FULL).header("AICP-Session", session)
@@ -291,4 +294,19 @@ async fn site_forms_keep_a_basket_with_the_conversation_alone() {
     let bare = |path: &str, input: Value| call(path, &input).bearer(FULL);
     assert_eq!(items(bare("/agent/add", json!({ "item": "vase" }))).await, ".vase");
     assert_eq!(items(bare("/agent/basket", json!({}))).await, ".vase");
+    // Clients of MCP hand no session on, unless they are told to.
+    let tool = async |name: &str, arguments: Value, session: Option<&str>| {
+        let mut message = rpc::call(name, arguments);
+        if let Some(session) = session {
+            message["params"]["_meta"]["session_id"] = session.into();
+        }
+        desk.call(rpc::post(message.to_string()).bearer(FULL)).await.json()["result"].clone()
+    };
+    let first = tool("add", json!({ "item": "mcp" }), None).await;
+    assert!(first.to_string().contains(".vase.mcp"), "{first}");
+    let session = first["_meta"]["session_id"].as_str().unwrap_or_else(|| panic!("a session: {first}"));
+    let second = tool("add", json!({ "item": "rug" }), Some(session)).await;
+    assert!(second.to_string().contains(".vase.mcp.rug"), "{second}");
+    let shown = tool("basket", json!({}), Some(session)).await;
+    assert!(shown.to_string().contains(".vase.mcp.rug"), "{shown}");
 }

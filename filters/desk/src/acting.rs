@@ -169,7 +169,11 @@ impl<'a> Step<'a> {
                         let told = self.understood(plan, &target, answer, None).await;
                         let told = match told.map_err(|refusal| self.scrubbed(refusal)) {
                             Ok(told) => match self.shown(told).await {
-                                Ok(told) => self.give_file(told).await,
+                                // The site acted: that its file cannot be kept must not look as if it had not.
+                                Ok(told) => self.give_file(told).await.map_err(|refusal| match refusal.fault {
+                                    Fault::Malformed => refusal,
+                                    _ => Fault::Malformed.into(),
+                                }),
                                 Err(refusal) => Err(refusal),
                             },
                             Err(refusal) => Err(refusal),

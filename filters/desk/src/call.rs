@@ -22,7 +22,7 @@ use super::{
     schema::{Referred, Schema, Violation},
     target::{Target, escaped, pairs, write_pairs},
 };
-use frontdesk_answers::{Extract, Failed as SaysFailed, Plan as Reading, Says, Template, form::Form};
+use frontdesk_answers::{Extract, Failed as SaysFailed, LARGEST_FILE, Plan as Reading, Says, Template, form::Form};
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_caller::{
     Caller,
@@ -138,7 +138,7 @@ pub(super) struct CallPlan {
     pub(super) promised: Option<Arc<Schema>>,
     /// The body, written out.
     template: Option<Template>,
-    pub(super) form: Option<Box<FormPlan>>,
+    pub(super) form: Option<Arc<FormPlan>>,
     /// The site's cookies live with the caller's conversation.
     pub(super) keeps_cookies: bool,
     /// The authorities of the upstreams.
@@ -231,7 +231,7 @@ impl CallPlan {
             .collect();
         let target = Target::parse(&target).ok()?;
         let form = match &call.form_of_page {
-            Some(declared) => Some(Box::new(form_plan(declared, capability, &renamed)?)),
+            Some(declared) => Some(Arc::new(form_plan(declared, capability, &renamed)?)),
             None => None,
         };
         let extract = call.extract.as_ref().and_then(|declared| Extract::new(declared).ok()).map(Arc::new);
@@ -256,7 +256,11 @@ impl CallPlan {
             leftover,
             headers,
             limit: call.timeout.unwrap_or(settings.upstream.read_timeout),
-            most: settings.protection.max_answer,
+            most: match call.response {
+                // A file may be larger than an answer that is read.
+                ResponseKind::File | ResponseKind::Auto => settings.protection.max_answer.max(LARGEST_FILE),
+                _ => settings.protection.max_answer,
+            },
             idempotent: call.idempotent,
             in_their_name: capability.is_in_their_name(),
             response: call.response,
@@ -363,11 +367,6 @@ impl CallPlan {
         self.renamed.get(name).map_or(name, String::as_str)
     }
 
-    /// The input for a name of the site.
-    pub(super) fn ours_for<'n>(&'n self, name: &'n str) -> &'n str {
-        self.renamed.iter().find(|(_, theirs)| *theirs == name).map_or(name, |(ours, _)| ours)
-    }
-
     /// Checks that an answer does not say that it failed, where the operator declared how it would.
     ///
     /// # Errors
@@ -419,7 +418,8 @@ fn form_plan(
     let theirs = |name: &String| renamed.get(name).unwrap_or(name).clone();
     let names = known.into_iter().flatten().map(|(name, _)| theirs(name)).chain(renamed.values().cloned()).collect();
     let page = Target::parse(&declared.page).ok()?;
-    Some(FormPlan { form: Form::new(declared).ok()?, page, declared: names })
+    let ours = renamed.iter().map(|(ours, theirs)| (theirs.clone(), ours.clone())).collect();
+    Some(FormPlan { form: Form::new(declared).ok()?, page, declared: names, ours })
 }
 
 /// A host with its port, where that is not the usual one.

@@ -2,8 +2,9 @@
 //! pages that the site leads to.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -37,6 +38,15 @@ pub(super) struct FormPlan {
     pub(super) page: Target,
     /// The site's names that the operator declared as inputs.
     pub(super) declared: HashSet<String>,
+    /// The declared name of each input that the site calls otherwise, by the site's name.
+    pub(super) ours: HashMap<String, String>,
+}
+
+impl FormPlan {
+    /// The caller's name for a name of the site.
+    fn ours(&self, name: &str) -> String {
+        self.ours.get(name).map_or(name, String::as_str).to_owned()
+    }
 }
 
 /// The form of one call.
@@ -106,7 +116,7 @@ impl<'a> Step<'a> {
     }
 
     /// Reads the page of a form, fills the form in, sends it, and follows where the site leads.
-    async fn submitted(&mut self, visit: &mut Visit<'_>, plan: &FormPlan, filled: &FormCall) -> Exchanged {
+    async fn submitted(&mut self, visit: &mut Visit<'_>, plan: &Arc<FormPlan>, filled: &FormCall) -> Exchanged {
         let (page, at) = match self.page_of(visit, &filled.page).await {
             Ok(page) => page,
             Err(exchanged) => return exchanged,
@@ -118,17 +128,19 @@ impl<'a> Step<'a> {
         let Ok(boundary) = records::unguessable() else { return Exchanged::Withheld(Fault::Internal.into()) };
         let boundary = format!("----FrontdeskForm{boundary}");
         let inputs = inputs.into_iter().map(|(name, value)| (visit.plan.theirs(&name).to_owned(), value)).collect();
-        let form = catch_unwind(AssertUnwindSafe(|| {
-            let Some(answered) = self.page_answer(visit, &page, &at) else { return Err(Fault::Malformed.into()) };
-            let ours = |name: &str| visit.plan.ours_for(name).to_owned();
-            let declared = |name: &str| plan.declared.contains(name);
+        let Some(read) = self.page_answer(visit, &page, &at) else {
+            return Exchanged::Withheld(Fault::Malformed.into());
+        };
+        let (of, method, action) = (plan.clone(), visit.call.method.clone(), visit.call.target.clone());
+        let fill = move || {
+            let (ours, declared) = (|name: &str| of.ours(name), |name: &str| of.declared.contains(name));
             let inputs = Inputs { given: inputs, ours: &ours, declared: &declared };
-            let action = (visit.call.method, visit.call.target.as_str());
-            plan.form.fill(&answered.as_answered(), action, &inputs, &boundary)
-        }));
-        let form = match form.unwrap_or_else(|_| Err(Fault::Malformed.into())) {
-            Ok(form) => form,
-            Err(refusal) => return Exchanged::Withheld(refusal),
+            of.form.fill(&read.as_answered(), (&method, &action), &inputs, &boundary)
+        };
+        let form = match self.apart(page.body.len(), fill).await {
+            Some(Ok(form)) => form,
+            Some(Err(refusal)) => return Exchanged::Withheld(refusal),
+            None => return Exchanged::Withheld(Refusal::unread()),
         };
         let headers = self.form_headers(&at, &form);
         let first = match self.sent(visit, &form.method, &form.target, &headers, form.body.clone()).await {
@@ -140,7 +152,7 @@ impl<'a> Step<'a> {
     }
 
     /// Follows the redirects of an answer to a form, and judges what comes.
-    async fn judged(&mut self, visit: &mut Visit<'_>, plan: &FormPlan, form: &Filled, first: Answer) -> Exchanged {
+    async fn judged(&mut self, visit: &mut Visit<'_>, plan: &Arc<FormPlan>, form: &Filled, first: Answer) -> Exchanged {
         let (status, mut redirects, mut target) = (first.status, Vec::new(), form.target.clone());
         let mut last = first.clone();
         let (mut broke_off, mut in_a_circle) = (false, false);
@@ -164,21 +176,22 @@ impl<'a> Step<'a> {
         }
         let lost = Answer { status: StatusCode::OK, body: Bytes::new(), ..last.clone() };
         let read = if broke_off { &lost } else { &last };
-        let judged = catch_unwind(AssertUnwindSafe(|| {
-            let answered = self.page_answer(visit, read, &target)?;
-            let ours = |name: &str| visit.plan.ours_for(name).to_owned();
-            let answered = answered.as_answered();
-            let sent = Submitted {
-                status,
-                redirects: &redirects,
-                last_status: if broke_off { status } else { last.status },
-                last: &answered,
-                // A page of results has its search form again, and that is no failure.
-                put_in: if form.method.is_safe() { &[] } else { &form.put_in },
-            };
-            Some(plan.form.judge(&sent, &ours))
-        }));
-        match judged.ok().flatten() {
+        let last_status = if broke_off { status } else { last.status };
+        // A page of results has its search form again, and that is no failure.
+        let put_in = if form.method.is_safe() { Vec::new() } else { form.put_in.clone() };
+        let judged = match self.page_answer(visit, read, &target) {
+            Some(page) => {
+                let (of, went) = (plan.clone(), redirects.clone());
+                let judge = move || {
+                    let last = &page.as_answered();
+                    let sent = Submitted { status, redirects: &went, last_status, last, put_in: &put_in };
+                    of.form.judge(&sent, &|name| of.ours(name))
+                };
+                self.apart(read.body.len(), judge).await
+            }
+            None => None,
+        };
+        match judged {
             Some(Judged::Done) if !redirects.is_empty() && (broke_off || !last.status.is_success()) => {
                 // What it leads to cannot be read; that it was taken is known.
                 let mut answer = first;
@@ -314,7 +327,14 @@ impl<'a> Step<'a> {
                 || visit.own_hosts.contains(&host)
                 || to.host_str() == at.host_str() && to.port().is_none());
         let path = to[Position::BeforePath..].to_owned();
-        (is_own && path.starts_with('/') && !path.starts_with("//")).then_some(path)
+        let is_hidden = self.desk.compiled.settings.firewall.hide && frontdesk_firewall::is_hidden(&path);
+        (is_own && !is_hidden && path.starts_with('/') && !path.starts_with("//")).then_some(path)
+    }
+
+    /// Reads a page, on a thread of its own where it is large. `None`: it could not be read.
+    async fn apart<T: Send + 'static>(&self, size: usize, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        // The parser of pages is a library's, and reads what others wrote.
+        self.desk.looked_through(size, move |_| catch_unwind(AssertUnwindSafe(work)).ok()).await.flatten()
     }
 
     /// An answer with what is needed to read it as a page.

@@ -96,7 +96,7 @@ impl Step<'_> {
         let limits =
             [limit(self.ask.caller.holder(), MOST_OF_A_CALLER), limit(Subject::named(&[b"all files"]), MOST_OF_ALL)];
         let taken = self.desk.counters.take(&limits, Amount { wanted: size, least: size }).await;
-        if !taken.is_ok_and(|taken| taken.granted.is_some()) {
+        if taken.map_err(|_| not_kept(NotKept::Away))?.granted.is_none() {
             let detail = "More files were asked for than are kept at a time. Try again in a few minutes.";
             let retry_after = Some(HOLDS.as_secs());
             return Err(Refusal {

@@ -18,6 +18,7 @@ mod background;
 mod call;
 mod compiled;
 mod composed;
+pub mod conversation;
 mod data;
 mod declaration;
 mod document;

@@ -29,11 +29,21 @@ pub struct Talk<'a> {
     pub list: bool,
     /// The conversation's id, where it has one that nobody guesses.
     pub session: Option<&'a str>,
+    /// A second id, for clients that do not hand the first one on: one that their credential gives.
+    pub standing_session: Option<&'a str>,
 }
 
 impl Default for Talk<'_> {
     fn default() -> Self {
-        Self { before: &[], clarification: None, max_tokens: USUAL, locale: None, list: false, session: None }
+        Self {
+            before: &[],
+            clarification: None,
+            max_tokens: USUAL,
+            locale: None,
+            list: false,
+            session: None,
+            standing_session: None,
+        }
     }
 }
 

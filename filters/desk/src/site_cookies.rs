@@ -14,20 +14,33 @@ use frontdesk_state::{Change, Expect, NotKept, Put};
 impl Step<'_> {
     /// The cookies that the site set in this conversation.
     pub(super) async fn kept_cookies(&self, plan: &CallPlan) -> Result<Cookies, Refusal> {
-        let Some(session) = self.ask.talk.session.filter(|_| plan.keeps_cookies) else { return Ok(Cookies::default()) };
-        let record = self.desk.records.get(&self.cookie_record(session)).await.map_err(not_kept)?;
-        let opened = record.and_then(|record| self.opened(session, &record.value));
-        Ok(opened.map(|bytes| Cookies::read(&bytes)).unwrap_or_default())
+        for session in self.sessions().filter(|_| plan.keeps_cookies) {
+            let record = self.desk.records.get(&self.cookie_record(session)).await.map_err(not_kept)?;
+            if let Some(opened) = record.and_then(|record| self.opened(session, &record.value)) {
+                return Ok(Cookies::read(&opened));
+            }
+        }
+        Ok(Cookies::default())
     }
 
     /// Stores them.
     pub(super) async fn keep_cookies(&self, cookies: &Cookies) -> Result<(), NotKept> {
-        let Some(session) = self.ask.talk.session else { return Ok(()) };
-        let sealed = self.sealed(session, cookies.stored())?;
         let idle = self.desk.compiled.settings.sessions.idle;
-        let put = Put::Value(sealed.into(), idle);
-        let change = Change { key: self.cookie_record(session), expect: Expect::Anything, put };
-        self.desk.records.commit(&[change]).await.map(drop)
+        let mut changes = Vec::new();
+        for session in self.sessions() {
+            let put = Put::Value(self.sealed(session, cookies.stored())?.into(), idle);
+            changes.push(Change { key: self.cookie_record(session), expect: Expect::Anything, put });
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.desk.records.commit(&changes).await.map(drop)
+    }
+
+    /// The ids under which they are kept.
+    fn sessions(&self) -> impl Iterator<Item = &str> {
+        let talk = &self.ask.talk;
+        talk.session.into_iter().chain(talk.standing_session.filter(|standing| Some(*standing) != talk.session))
     }
 
     /// The name of the record. It does not show the conversation's id.

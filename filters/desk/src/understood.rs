@@ -140,6 +140,8 @@ impl Step<'_> {
         let is_ours = settings.firewall.hide && frontdesk_firewall::is_hidden(target)
             || self.desk.compiled.endpoints.find(&Path::of(path), &Method::GET).is_some();
         let is_open = plan.elsewhere().is_none()
+            // What came with the caller's own credential is for this caller.
+            && !plan.in_their_name
             && plan.is_plain_read()
             && told_nothing_private
             && !is_private

@@ -44,6 +44,9 @@ pub(super) struct Begun {
     pub(super) standing: Vec<(http::HeaderName, http::HeaderValue)>,
     /// What the session remembers of the input.
     pub(super) kept: Kept,
+    /// The conversation's id that the credential gives, for a question without a session in a protocol whose clients
+    /// hand none on.
+    pub(super) standing_session: Option<String>,
 }
 
 /// An answer, its cost, and what the session remembers of it.
@@ -166,6 +169,7 @@ impl Asking<'_> {
                 locale: question.context.locale.as_deref(),
                 list: turn.chosen.kind == super::listed::FEED,
                 session: Some(&turn.session.id),
+                standing_session: turn.standing_session.as_deref(),
             },
             beside: self.beside(question, &turn.session),
             wish: None,

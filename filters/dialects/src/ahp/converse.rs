@@ -23,7 +23,7 @@ use frontdesk_caller::limits::{
 };
 use frontdesk_config::Declaration;
 use frontdesk_desk::{
-    Incoming, {Authority, Desk, Pattern, Turned},
+    Incoming, conversation, {Authority, Desk, Pattern, Turned},
 };
 
 /// Maximum bytes of a compiled pattern.
@@ -172,7 +172,12 @@ impl Asking<'_> {
         let answer = budgets.ceiling(context.max_tokens);
         let (counts, wanted) = ((desk.counters, desk.under_way), (asked, answer, LEAST.min(answer)));
         match budgets.reserve(counts, request.caller, &session.id, wanted).await {
-            Ok(reserved) => Ok(Begun { chosen, session, reserved, asked, standing, kept: Default::default() }),
+            Ok(reserved) => {
+                let hands_none_on = question.session_id.is_none() && self.dialect != super::DIALECT.name;
+                let standing_session = hands_none_on.then(|| conversation::of_credential(request)).flatten();
+                let kept = Default::default();
+                Ok(Begun { chosen, session, reserved, asked, standing, kept, standing_session })
+            }
             Err(NotReserved::Exhausted(refusal)) => Err(Stopped::Refused(refusal)),
             Err(NotReserved::Away) => Err(store_away().into()),
         }

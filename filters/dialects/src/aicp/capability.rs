@@ -20,7 +20,7 @@ use frontdesk_base::{
 use frontdesk_caller::{Caller, Proof};
 use frontdesk_config::Capability;
 use frontdesk_desk::{
-    problem, records, {About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
+    conversation, problem, {About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
     {Ask, Asked, Authority, Carried, ConfirmationPage, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
 };
 
@@ -28,7 +28,6 @@ use frontdesk_desk::{
 const CAPABILITY: HeaderName = HeaderName::from_static("aicp-capability");
 /// The conversation that a call belongs to, by an id of the client's choice that nobody else knows.
 const SESSION: HeaderName = HeaderName::from_static("aicp-session");
-const API_KEY: HeaderName = HeaderName::from_static("x-ahp-key");
 const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 
 const VARY: HeaderValue = HeaderValue::from_static("Accept, Authorization, X-AHP-Key");
@@ -263,14 +262,9 @@ fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> Heade
 
 /// The id of the conversation that a call belongs to: the client's own, else one that its credential gives.
 fn conversation(request: &Incoming<'_>) -> Option<String> {
-    let header = |name: &HeaderName| request.headers.get(name).and_then(|value| value.to_str().ok());
-    let own = header(&SESSION).filter(|id| (16..=200).contains(&id.len()));
-    let credential = || {
-        let credential = header(&header::AUTHORIZATION).or_else(|| header(&API_KEY))?;
-        (request.caller.proof != Proof::None).then_some(credential)
-    };
-    let (kind, secret) = own.map(|id| ("session", id)).or_else(|| credential().map(|secret| ("credential", secret)))?;
-    Some(records::fingerprint(&[b"aicp", kind.as_bytes(), secret.as_bytes()]))
+    let own = request.headers.get(&SESSION).and_then(|value| value.to_str().ok());
+    let own = own.filter(|id| (16..=200).contains(&id.len()));
+    own.map(conversation::named).or_else(|| conversation::of_credential(request))
 }
 
 fn is_raw(capability: &Capability) -> bool {
