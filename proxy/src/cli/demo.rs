@@ -124,6 +124,7 @@ fn about(path: &str) -> &'static str {
         }
         "/.well-known/agent-interface" => "the AICP contract as TOML or JSON, by Accept",
         "/.well-known/agent-interface.sig" => "the signature of the contract",
+        "/.well-known/agent-card.json" => "the A2A agent card: where agents of other makers ask and call",
         "/.well-known/agtp" => "where agents that speak AGTP go on",
         "/.well-known/api-catalog" => "a list of all that can be called (RFC 9727)",
         "/openapi.json" => "the capabilities as OpenAPI, for GPT Actions and generators of clients",

@@ -187,8 +187,9 @@ mod tests {
 
     fn card(site: &str) -> Value {
         let text = format!(
-            "[upstream]\nurl = 'http://127.0.0.1:1'\n{site}\n[auth]\ntype = 'bearer'\n[[capabilities]]\nid = 'a.b'\n\
-             type = 'commit_action'\ndescription = 'Holds it.'\n[[capabilities]]\nid = 'c'\ntype = 'query'\nexpose = false"
+            "[upstream]\nurl = 'http://127.0.0.1:1'\n{site}\n[[auth.api_keys]]\nname = 'x'\nsha256 = '{}'\n[[capabilities]]\nid = 'a.b'\n\
+             type = 'query'\nauth = 'required'\ndescription = 'Holds it.'\n[[capabilities]]\nid = 'c'\ntype = 'query'\nexpose = false",
+            "0f".repeat(32)
         );
         let path = std::path::Path::new("/x.toml");
         let declaration =
@@ -216,7 +217,7 @@ mod tests {
         let ids: Vec<_> = card["skills"].as_array().unwrap().iter().filter_map(|skill| skill["id"].as_str()).collect();
         assert_eq!(ids, ["a_b", "site_info", "content_search"]);
         let skill = &card["skills"][0];
-        assert_eq!((&skill["security"], &skill["description"]), (&json!([{ "bearer": [] }]), &json!("Holds it.")));
+        assert_eq!((&skill["security"], &skill["description"]), (&json!([{ "apiKey": [] }]), &json!("Holds it.")));
         assert!(card["skills"][1].get("security").is_none() && card.get("security").is_none());
         assert_eq!(card["url"], format!("{ORIGIN}/a2a"));
     }

@@ -68,7 +68,7 @@ impl Task {
             "asked": {
                 "capability": capability, "query": query, "input": input, "types": accept_types, "key": idempotency_key,
             },
-            "stage": stage, "of": of, "status": self.status.to_json(),
+            "stage": stage, "of": of, "shown": self.status.to_json(),
         });
         let text = value.to_string();
         if text.len() <= LONGEST {
@@ -76,7 +76,7 @@ impl Task {
         }
         let note = Part::Text("It was carried out. Its answer was too long to be kept.".to_owned());
         let short = Status { artifact: vec![note], ..self.status.clone() };
-        value["status"] = short.to_json();
+        value["shown"] = short.to_json();
         if self.stage == Stage::Over {
             value["asked"]["input"] = Value::Null;
         }
@@ -105,7 +105,7 @@ impl Task {
                 "over" => Stage::Over,
                 _ => return None,
             },
-            status: Status::from_json(&value["status"])?,
+            status: Status::from_json(&value["shown"])?,
         })
     }
 }

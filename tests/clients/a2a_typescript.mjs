@@ -1,5 +1,5 @@
 // The A2A project's own TypeScript SDK, 1.x and 0.3: card, question, call, confirmation, later answer, cancel, errors.
-// Usage: a2a.mjs PREFIX URL KEY FARE. PREFIX is the directory whose node_modules has a2a-new and a2a-old.
+// Usage: a2a_typescript.mjs PREFIX URL KEY FARE. PREFIX is the directory whose node_modules has a2a-new and a2a-old.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
@@ -63,7 +63,12 @@ async function visit(name) {
     throw new assert.AssertionError({ message: "no error" });
   };
 
-  const answer = await send(stranger, ["How much baggage may I take?"]);
+  const ask = () => send(stranger, ["Where would you like to go?"]);
+  let answer = await ask();
+  for (let tries = 0; tries < 60 && !data(answer.parts)[0]?.sources; tries += 1) {
+    await new Promise((wake) => setTimeout(wake, 500)); // until the pages were read
+    answer = await ask();
+  }
   assert(texts(answer.parts)[0] && data(answer.parts)[0].sources.length, JSON.stringify(answer));
   const found = await send(stranger, [{ capability: "flight_search", input: { origin: "MAD", destination: "NRT" } }]);
   assert(data(found.parts)[0].payload.data.results.length, JSON.stringify(found));

@@ -1,5 +1,5 @@
 """The A2A project's own Python SDK, 1.x or 0.3, as installed: card, question, call, confirmation, later answer, cancel,
-errors. Usage: a2a.py URL KEY FARE"""
+errors. Usage: a2a_python.py URL KEY FARE"""
 
 import asyncio
 import importlib.metadata
@@ -138,7 +138,11 @@ async def visit():
         stranger, agent = await kind.connect(http), await kind.connect(known)
 
         # A question in words, and a call of a capability.
-        answer = await stranger.send(["How much baggage may I take?"])
+        for _ in range(60):  # until the pages were read
+            answer = await stranger.send(["Where would you like to go?"])
+            if any("sources" in data for data in stranger.data(answer)):
+                break
+            await asyncio.sleep(0.5)
         assert stranger.texts(answer)[0], answer
         assert stranger.data(answer)[0]["sources"], answer
         search = {"capability": "flight_search", "input": {"origin": "MAD", "destination": "NRT", "max_stops": 2}}
