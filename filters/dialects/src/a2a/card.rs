@@ -188,7 +188,7 @@ mod tests {
     fn card(site: &str) -> Value {
         let text = format!(
             "[upstream]\nurl = 'http://127.0.0.1:1'\n{site}\n[[auth.api_keys]]\nname = 'x'\nsha256 = '{}'\n[[capabilities]]\nid = 'a.b'\n\
-             type = 'query'\nauth = 'required'\ndescription = 'Holds it.'\n[[capabilities]]\nid = 'c'\ntype = 'query'\nexpose = false",
+             type = 'query'\nauth = 'required'\ndescription = 'Holds it.'\n[[capabilities]]\nid = 'c'\ntype = 'query'\nexposed = false",
             "0f".repeat(32)
         );
         let path = std::path::Path::new("/x.toml");
