@@ -93,7 +93,7 @@ async fn a_model_writes_from_the_passages_and_what_they_do_not_say_is_dropped() 
         "A crossing costs four euro [1].\n\n[1] Fares\n\nA crossing costs four euro. Children under six travel free of charge."
     );
     assert_eq!(reply["response"]["sources"][0]["title"], "Fares", "{reply}");
-    let asked = model.last();
+    let asked = model.requests().pop().expect("a question to the model");
     assert_eq!(
         (asked.target.as_str(), asked.headers.get("authorization")),
         ("/v1/chat/completions", Some("Bearer k-1"))
@@ -279,7 +279,7 @@ async fn a_question_in_other_words_is_found_by_its_meaning_and_a_restart_makes_n
         answer(&desk, "May puppies join us?").await.contains("open deck") && index.join("vectors").exists()
     })
     .await;
-    let asked = endpoint.last();
+    let asked = endpoint.requests().pop().expect("a question to the endpoint");
     assert_eq!((asked.target.as_str(), asked.headers.get("authorization")), ("/v1/embeddings", Some("Bearer k-2")));
     drop(desk);
     let made = sent.load(Ordering::SeqCst);

@@ -157,6 +157,15 @@ const LONGEST: usize = 400;
 const LONGEST_OF_TESTS: usize = 600;
 
 /// Whether a file holds nothing but tests, or what tests share.
+/// Files that wait for their split, with the lines that they may have until then. No file joins this list.
+const STILL_LONGER: [(&str, usize); 5] = [
+    ("filters/config/src/settings_capability.rs", 410),
+    ("filters/ask/src/index.rs", 415),
+    ("filters/ask/src/plain.rs", 420),
+    ("filters/desk/src/exchange.rs", 450),
+    ("filters/desk/src/call.rs", 475),
+];
+
 fn is_of_tests(path: &Path) -> bool {
     let relative = path.strip_prefix(ROOT).unwrap_or(path).with_extension("");
     relative.iter().filter_map(|part| part.to_str()).any(|part| {
@@ -170,7 +179,8 @@ fn house_no_file_is_too_long() {
     for (path, text) in ["filters", "proxy", "tests", "benches"].into_iter().flat_map(sources) {
         let most = if is_of_tests(&path) { LONGEST_OF_TESTS } else { LONGEST };
         let lines = text.lines().count();
-        if lines > most {
+        let known = STILL_LONGER.iter().find(|(name, _)| path.ends_with(name)).map_or(0, |(_, lines)| *lines);
+        if lines > most.max(known) {
             longer.push(format!("{}: {lines} lines, and {most} are the most", path.display()));
         }
     }

@@ -220,7 +220,7 @@ async fn inspect_shows_what_an_agent_finds_before_and_after() {
     for key in ours {
         assert_eq!((state(&before, key).as_str(), state(&after, key).as_str()), ("no", "yes"), "{key}: {after}");
     }
-    for key in ["sitemap", "structured_data", "agtp", "robots", "content_signals"] {
+    for key in ["structured_data", "agtp"] {
         assert_eq!((state(&before, key).as_str(), state(&after, key).as_str()), ("no", "no"), "{key}: {after}");
     }
     assert_eq!(state(&after, "agents_let_in"), "yes");

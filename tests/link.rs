@@ -6,7 +6,7 @@ use crate::support::{Ask, Headers, Origin, Reply, Request, Setup, Tls, Via};
 
 fn site(request: &Request) -> Reply {
     match request.target.as_str() {
-        "/" => Reply::html(PAGE),
+        "/" | "/?a=1" => Reply::html(PAGE),
         "/old" => Reply::new(301).header("Location", "/"),
         "/same" => Reply::new(304).header("ETag", "\"v1\""),
         "/broken" => Reply::new(500).header("Content-Type", "text/html").body(PAGE),

@@ -139,7 +139,7 @@ async fn mcp_tells_a_model_what_it_can_mend() {
     ] {
         error(&desk.rpc(post(message("tools/call", params.clone()).to_string())).await, 200, -32602);
     }
-    error(&desk.rpc(post(message("prompts/list", json!({})).to_string())).await, 200, -32601);
+    error(&desk.rpc(post(message("prompts/get", json!({})).to_string())).await, 200, -32601);
     error(&desk.rpc(stateless("tools/call", json!({ "name": "nothing" }))).await, 400, -32602);
 }
 

@@ -71,7 +71,7 @@ async fn stream(session: &mut Session, mut head: ResponseHeader, pieces: Arc<dyn
     Ok(())
 }
 
-/// Makes a piece. Few are made at a time, whoever reads them.
+/// Makes a piece. Few are made at a time, however many clients read them.
 async fn make(piece: impl FnOnce() -> Option<Bytes> + Send + 'static) -> pingora::Result<Option<Bytes>> {
     let _turn = MAKING.acquire().await;
     let made = tokio::task::spawn_blocking(piece).await;

@@ -85,7 +85,7 @@ async fn mcp_speaks_to_those_without_a_handshake() {
     assert_eq!(upstream_calls(&origin).len(), 1);
     let resources = result(&desk.rpc(stateless("resources/list", json!({}))).await);
     assert!(resources["resources"].is_array() && resources["cacheScope"] == "public", "{resources}");
-    for gone in ["initialize", "ping", "prompts/list", "subscriptions/listen"] {
+    for gone in ["initialize", "ping", "logging/setLevel", "subscriptions/listen"] {
         error(&desk.rpc(stateless(gone, json!({}))).await, 404, -32601);
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    exchange::{FormCall, FormPlan},
+    form_plan::{FormCall, FormPlan},
     schema::{Referred, Schema, Violation},
     target::{Target, escaped, pairs, write_pairs},
 };

@@ -2,7 +2,6 @@
 //! pages that the site leads to.
 
 use std::{
-    collections::{HashMap, HashSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::{Duration, Instant},
@@ -11,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use frontdesk_answers::{
     Answered, Cookies,
-    form::{Filled, Form, Inputs, Judged, Submitted},
+    form::{Filled, Inputs, Judged, Submitted},
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value};
@@ -20,43 +19,15 @@ use url::{Position, Url};
 use super::{
     Call, Failed,
     call::{Answer, CallPlan},
+    form_plan::{FormCall, FormPlan},
     records, shape,
     step::Step,
-    target::Target,
     trouble::{failed, not_kept},
 };
 use frontdesk_base::fault::{Fault, Refusal};
 
 /// The most redirects that are followed.
 const MOST_REDIRECTS: usize = 5;
-
-/// A form of the site, prepared when the configuration is loaded.
-#[derive(Debug)]
-pub(super) struct FormPlan {
-    pub(super) form: Form,
-    /// The page that has it.
-    pub(super) page: Target,
-    /// The site's names that the operator declared as inputs.
-    pub(super) declared: HashSet<String>,
-    /// The declared name of each input that the site calls otherwise, by the site's name.
-    pub(super) ours: HashMap<String, String>,
-}
-
-impl FormPlan {
-    /// The caller's name for a name of the site.
-    fn ours(&self, name: &str) -> String {
-        self.ours.get(name).map_or(name, String::as_str).to_owned()
-    }
-}
-
-/// The form of one call.
-#[derive(Debug, Clone)]
-pub struct FormCall {
-    /// Path and query of its page.
-    pub page: String,
-    /// The inputs for its fields.
-    pub inputs: Map<String, Value>,
-}
 
 /// What came of it.
 pub(super) enum Exchanged {

@@ -13,7 +13,6 @@ use super::{
     Desk, Endpoint, Told, not_kept, records,
     serve::{Incoming, Serve, Served},
     step::Step,
-    understood::with_address,
 };
 use crate::problem;
 use frontdesk_base::{
@@ -239,4 +238,13 @@ pub(super) async fn upload(desk: &Desk<'_>, caller: &Caller, value: &Value) -> R
     }
     let media_type = if is_type { media_type } else { "application/octet-stream".to_owned() };
     Ok(Sent::File(Upload { name, media_type, body: body.into() }))
+}
+
+/// Puts the address of a file into its description.
+fn with_address(data: Value, url: &str) -> Value {
+    let mut data = data;
+    if let Some(file) = data.get_mut("file").and_then(Value::as_object_mut) {
+        file.insert("url".to_owned(), url.into());
+    }
+    data
 }

@@ -8,7 +8,7 @@ use std::{
 
 use frontdesk_answers::{Answered, Data as Read, Kind, read, xml};
 use http::{HeaderMap, Method, header};
-use serde_json::{Value, json};
+use serde_json::json;
 use url::Url;
 
 use super::{
@@ -175,13 +175,4 @@ fn content_type(headers: &HeaderMap) -> &str {
 
 fn text<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// Puts the address of a file into its description.
-pub(super) fn with_address(data: Value, url: &str) -> Value {
-    let mut data = data;
-    if let Some(file) = data.get_mut("file").and_then(Value::as_object_mut) {
-        file.insert("url".to_owned(), url.into());
-    }
-    data
 }

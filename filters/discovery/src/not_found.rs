@@ -1,4 +1,4 @@
-//! What an agent is told of a page that is not there: where to look instead. Browsers get the site's own.
+//! The answer to an agent for a page that is not there: where to look instead. Browsers get the site's own.
 
 use std::{fmt::Write, sync::Arc};
 

@@ -90,7 +90,7 @@ fn closed_tables_are_closed_and_open_ones_publish_what_they_do_not_know() {
     refuses("[health]\nupstream = '/'\n", "health: unknown key");
     refuses("zzz = 1\n", "upstream.zzz: unknown key");
     refuses("[auth]\nscopes = []\n", "auth.scopes: unknown key");
-    refuses("[confirmation]\nrequired = true\n", "confirmation: unknown key");
+    refuses("[confirmation]\nrequired = true\n", "confirmation.required: unknown key");
     let declared =
         declare_here(&with_upstream("[site]\nmotto = \"x\"\norigins = 1\n[policies]\nodd.deep = [1]\n")).unwrap();
     assert_eq!(

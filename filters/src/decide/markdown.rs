@@ -110,7 +110,7 @@ impl Desk<'_> {
         nothing()
     }
 
-    /// What is told of a page that is not there.
+    /// The answer for a page that is not there.
     fn not_found(&self, answer: Answer) -> Made {
         match self.snapshot.not_found.markdown(self.request.target, &self.origin()) {
             Some(reply) => Made::of(Decision::Answer(reply), "not_found"),

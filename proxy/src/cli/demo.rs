@@ -134,7 +134,6 @@ fn about(path: &str) -> &'static str {
         "/auth.md" => "what needs a credential, and how to get one",
         "/.well-known/oauth-protected-resource" => "whose tokens are taken (RFC 9728)",
         "/.well-known/ai-catalog.json" => "all documents for agents with their types",
-        "/.well-known/agent-card.json" => "the A2A agent card: what this agent can be asked",
         "/.well-known/agent-skills/index.json" => "agent skills: how to read, ask and call the site",
         "/.well-known/webmcp.js" => "the script for an agent in the browser",
         "/mcp/server-card" => "the MCP server card: where MCP is, and which versions",

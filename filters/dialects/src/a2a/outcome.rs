@@ -80,12 +80,11 @@ fn confirmation(asked: &Confirmation) -> Vec<Part> {
         ),
     };
     let expires = rfc3339(UNIX_EPOCH + Duration::from_secs(asked.expires));
-    let mut data = json!({
-        "confirmation": { "summary": asked.summary, "consequence": asked.consequence, "expires_at": expires },
-    });
+    let mut question = json!({ "summary": asked.summary, "consequence": asked.consequence, "expires_at": expires });
     if let Some(url) = asked.page.as_ref().and_then(ConfirmationPage::url) {
-        data["confirmation"]["url"] = url.into();
+        question["url"] = url.into();
     }
+    let data = json!({ "confirmation": question });
     vec![Part::Text(words), Part::Data(data)]
 }
 
