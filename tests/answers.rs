@@ -12,7 +12,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 async fn origin() -> Origin {
     Origin::start(|request: &Request| {
         let path = request.target.split('?').next().unwrap_or_default().to_owned();
-        let of = |kind: &str, body: &[u8]| Reply::new(200).header("Content-Type", kind).body(body.to_vec());
+        let of = |kind: &str, body: &[u8]| Reply::new(200).header("Content-Type", kind).body(body);
         match path.trim_start_matches("/api/") {
             "page" => of(
                 "text/html; charset=Shift_JIS",

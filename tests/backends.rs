@@ -56,7 +56,7 @@ async fn origin() -> Origin {
                     Reply::json(r#"{"data":null,"errors":[{"message":"no","extensions":{"code":"NOT_FOUND"}}]}"#)
                 }
                 Some("odd") => Reply::json(r#"{"data":null,"errors":[{"message":"secret internals"}]}"#),
-                Some(id) => Reply::json(&json!({ "data": { "user": { "name": id } } }).to_string()),
+                Some(id) => Reply::json(json!({ "data": { "user": { "name": id } } }).to_string()),
                 None => Reply::new(400),
             },
             "/api/rpc" => match sent["params"][0].as_str() {

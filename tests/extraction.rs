@@ -19,7 +19,7 @@ next = "a[rel=next] @href"
 
 async fn origin() -> Origin {
     Origin::start(|request: &Request| {
-        let page = |html: &str| Reply::new(200).header("Content-Type", "text/html; charset=utf-8").body(html.to_owned());
+        let page = |html: &str| Reply::new(200).header("Content-Type", "text/html; charset=utf-8").body(html);
         match request.target.as_str() {
             "/api/list" => page(
                 "<html lang=en><main><article class=result><h2>Chair</h2><a href=/p/1>x</a><b class=price>$1,299.50</b>\

@@ -207,7 +207,7 @@ async fn site_forms_are_confirmed_over_what_they_would_send() {
 #[tokio::test]
 async fn site_forms_for_searching_are_reads() {
     let origin = Origin::start(|request: &Request| {
-        let page = |html: &str| Reply::new(200).header("Content-Type", "text/html").body(html.to_owned());
+        let page = |html: &str| Reply::new(200).header("Content-Type", "text/html").body(html);
         match request.target.as_str() {
             "/" => page("<form role=search action=/find><input type=hidden name=lang value=en><input name=q></form>"),
             "/find?lang=en&q=red+chair" => page("<main><ul><li><a href=/p/1>Red chair</a></ul></main>"),
@@ -225,7 +225,7 @@ async fn site_forms_for_searching_are_reads() {
 #[tokio::test]
 async fn site_forms_take_files() {
     let origin = Origin::start(|request: &Request| {
-        let page = |html: &str| Reply::new(200).header("Content-Type", "text/html").body(html.to_owned());
+        let page = |html: &str| Reply::new(200).header("Content-Type", "text/html").body(html);
         match (request.method.as_str(), request.target.as_str()) {
             ("GET", "/apply") => {
                 page("<form action=/apply method=post enctype=multipart/form-data><input name=who><input type=file name=cv></form>")

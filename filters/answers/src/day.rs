@@ -12,7 +12,7 @@ pub(crate) struct Day {
 
 impl Day {
     pub(crate) fn new(year: u16, month: u16, day: u16) -> Option<Self> {
-        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let length = match month {
             2 if is_leap => 29,
             2 => 28,
@@ -61,7 +61,7 @@ pub(crate) fn month_of(word: &str) -> Option<u16> {
         return None;
     }
     let begins = |names: &&[&str]| names.iter().any(|name| word.starts_with(name));
-    MONTHS.iter().position(|names| begins(names)).and_then(|at| u16::try_from(at + 1).ok())
+    MONTHS.iter().position(begins).and_then(|at| u16::try_from(at + 1).ok())
 }
 
 /// Seconds since 1970 of the date in a cookie (RFC 6265, 5.1.1), in the forms that sites write.

@@ -60,7 +60,10 @@ impl Says {
     pub fn holds(&self, data: &Value) -> bool {
         match data.pointer(&self.pointer) {
             Some(Value::String(text)) => text.trim() == self.value,
-            Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string() == self.value,
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => {
+                let text = value.to_string();
+                text == self.value
+            }
             _ => false,
         }
     }

@@ -120,7 +120,7 @@ pub(crate) fn date(text: &str, language: &str) -> Option<String> {
     let [a, b, year] = *numbers.get(..3)? else { return None };
     let month_first = text.contains('/')
         && (language.is_empty() || language.eq_ignore_ascii_case("en") || language.eq_ignore_ascii_case("en-us"));
-    let (day, month) = if month_first && b > 12 || month_first && a <= 12 && b <= 12 { (b, a) } else { (a, b) };
+    let (day, month) = if month_first && (b > 12 || a <= 12) { (b, a) } else { (a, b) };
     Day::new(year, month, day).map(|day| day.to_string())
 }
 

@@ -78,8 +78,8 @@ fn copy(page: &Page, n: usize) -> Page {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let bare = word.trim_end();
             let is_word = bare.len() > 3 && bare.bytes().all(|byte| byte.is_ascii_lowercase());
-            match is_word && (seed >> 33) % CHANGED == 0 {
-                true if (seed >> 40) % OWN == 0 => drop(write!(markdown, "{bare}q{n}")),
+            match is_word && (seed >> 33).is_multiple_of(CHANGED) {
+                true if (seed >> 40).is_multiple_of(OWN) => drop(write!(markdown, "{bare}q{n}")),
                 true => drop(write!(markdown, "{bare}{}", ["ora", "ex", "ium", "ant"][(seed >> 50) as usize % 4])),
                 false => markdown.push_str(bare),
             }

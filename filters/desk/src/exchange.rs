@@ -282,9 +282,9 @@ impl<'a> Step<'a> {
 
     /// Where an answer leads on this site, if it is followed by GET.
     fn own_redirect(&self, visit: &Visit<'_>, answer: &Answer, target: &str) -> Option<String> {
-        if !matches!(answer.status.as_u16(), 301..=303)
-            && !(answer.status.is_redirection() && answer.status != 304 && visit.call.method.is_safe())
-        {
+        let status = answer.status.as_u16();
+        let is_safe = visit.call.method.is_safe();
+        if !(matches!(status, 301..=303) || is_safe && matches!(status, 300..=303 | 305..=399)) {
             return None;
         }
         let location = answer.headers.get(header::LOCATION)?.to_str().ok()?;
