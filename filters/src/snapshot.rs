@@ -122,6 +122,7 @@ impl Snapshot {
             manifest: path("ahp-manifest"),
             contract: path("agent-interface"),
             llms: llms::endpoint(settings, occupied),
+            metadata: protected_resource::path(settings, occupied),
         };
         let cache_control = cache_control(declaration);
         let mcp = mcp::path(declaration, occupied);

@@ -8,7 +8,7 @@ use http::HeaderValue;
 use frontdesk_config::{AuthKind, AuthNeed, Capability, Settings, names::SITE_NAME};
 use frontdesk_desk::{Document, Variant, origin};
 
-use crate::{Entry, Occupied, llms::line, protected_resource};
+use crate::{Entry, Occupied, llms::line};
 
 /// Its path.
 pub const PATH: &str = "/auth.md";
@@ -40,6 +40,8 @@ pub struct Ways<'a> {
     pub manifest: &'a str,
     pub contract: &'a str,
     pub llms: Option<&'a str>,
+    /// The metadata of the protected resource (RFC 9728).
+    pub metadata: Option<&'a str>,
 }
 
 /// Ours; `None` where the site has one, or it is off.
@@ -52,12 +54,12 @@ pub fn document(
     if !settings.discovery.auth_md || occupied.contains(PATH) {
         return None;
     }
-    let text = render(settings, occupied, ways);
+    let text = render(settings, ways);
     let variant = Variant::new("text/markdown; charset=utf-8", text, cache_control).generated();
     Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
 }
 
-fn render(settings: &Settings, occupied: &Occupied, ways: Ways<'_>) -> String {
+fn render(settings: &Settings, ways: Ways<'_>) -> String {
     let origin = origin(settings);
     let name = settings.site.name.as_deref().map_or_else(|| "this site".to_owned(), |name| line(name, SITE_NAME));
     let mut out = format!("# auth.md: access for agents to {name}\n");
@@ -65,7 +67,7 @@ fn render(settings: &Settings, occupied: &Occupied, ways: Ways<'_>) -> String {
     let closed: Vec<&Capability> =
         settings.offered().map(|(_, c)| c).filter(|c| needs_credential(c, settings)).collect();
     list(&mut out, "With a credential", &closed);
-    let has_credentials = credentials(&mut out, settings, origin, occupied);
+    let has_credentials = credentials(&mut out, settings, origin, ways.metadata);
     how_to_get_one(&mut out, settings, has_credentials, !closed.is_empty() || !settings.policies.anonymous_access);
     scopes(&mut out, settings);
     example(&mut out, settings, origin, ways, &closed, has_credentials);
@@ -138,7 +140,7 @@ fn code(text: &str) -> String {
 }
 
 /// Which credentials are taken. Says whether there are any.
-fn credentials(out: &mut String, settings: &Settings, origin: &str, occupied: &Occupied) -> bool {
+fn credentials(out: &mut String, settings: &Settings, origin: &str, metadata: Option<&str>) -> bool {
     let auth = &settings.auth;
     let mut kinds = String::new();
     if !auth.api_keys.is_empty() || auth.kind == AuthKind::ApiKey {
@@ -153,7 +155,7 @@ fn credentials(out: &mut String, settings: &Settings, origin: &str, occupied: &O
         if let Some(audience) = &auth.audience {
             let _ = write!(kinds, " Audience: `{}`.", code(audience));
         }
-        if let Some(path) = protected_resource::path(settings, occupied) {
+        if let Some(path) = metadata {
             let _ = write!(kinds, " Metadata (RFC 9728): {origin}{path}");
         }
         kinds.push('\n');
@@ -245,8 +247,8 @@ mod tests {
     fn told(more: &str) -> String {
         let text = format!("[upstream]\nurl = 'http://a'\n{more}");
         let settings = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap_or_else(|e| panic!("{e}")).settings;
-        let ways = Ways { manifest: "/m.json", contract: "/c.toml", llms: Some("/llms.txt") };
-        render(&settings, &Occupied::default(), ways)
+        let ways = Ways { manifest: "/m.json", contract: "/c.toml", llms: Some("/llms.txt"), metadata: None };
+        render(&settings, ways)
     }
 
     #[test]
