@@ -19,7 +19,6 @@ pub mod robots;
 pub mod sitemap;
 pub mod skills;
 pub mod webmcp;
-mod when;
 
 pub use contents::Contents;
 pub use entry::Entry;

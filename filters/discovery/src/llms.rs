@@ -6,11 +6,13 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use http::HeaderValue;
 
-use crate::{Contents, Entry, Occupied, when};
+use crate::{Contents, Entry, Occupied};
 use frontdesk_config::Settings;
 use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
 use frontdesk_desk::{Document, Variant, origin};
 use frontdesk_firewall::{Firewall, Form};
+
+mod when;
 
 /// Its path.
 pub const PATH: &str = "/llms.txt";

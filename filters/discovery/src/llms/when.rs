@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use frontdesk_config::Settings;
 
-use crate::llms::{Ways, line};
+use super::{Ways, line};
 
 /// Maximum capabilities that are listed.
 const MOST: usize = 40;
