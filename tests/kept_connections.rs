@@ -194,8 +194,8 @@ async fn kept_connections_are_not_used_while_a_body_may_follow_a_status_without_
     }
 }
 
-/// A site that answers `/odd` twice: the second response comes a moment after the first. Counts the second ones.
-fn that_answers_twice(second: Arc<AtomicUsize>) -> String {
+/// A site that answers `/odd` twice: the second response comes `after` the first. Counts the second ones.
+fn that_answers_twice(second: Arc<AtomicUsize>, after: Duration) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("its address");
     std::thread::spawn(move || {
@@ -214,7 +214,7 @@ fn that_answers_twice(second: Arc<AtomicUsize>) -> String {
                     }
                     asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal")?;
                     if head.contains(" /odd ") {
-                        std::thread::sleep(Duration::from_millis(1));
+                        std::thread::sleep(after);
                         asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")?;
                         second.fetch_add(1, Ordering::SeqCst);
                     }
@@ -228,7 +228,7 @@ fn that_answers_twice(second: Arc<AtomicUsize>) -> String {
 #[tokio::test]
 async fn kept_connections_are_not_used_once_something_came_that_nobody_asked_for() {
     let second = Arc::new(AtomicUsize::new(0));
-    let url = that_answers_twice(second.clone());
+    let url = that_answers_twice(second.clone(), Duration::from_millis(1));
     for fast_path in [true, false] {
         let desk = desk(&url, fast_path).await;
         let mut conn = desk.conn().await;
@@ -239,4 +239,19 @@ async fn kept_connections_are_not_used_once_something_came_that_nobody_asked_for
             assert_eq!(conn.ask(&Ask::get("/data")).await.text(), "real", "{fast_path}: round {round}");
         }
     }
+}
+
+/// The first time, nothing tells the second response from the answer to the next request. From then on, all connections
+/// of that site wait until what may come has come.
+#[tokio::test]
+async fn kept_connections_rest_once_a_site_has_answered_twice() {
+    let url = that_answers_twice(Arc::default(), Duration::from_millis(10));
+    let desk = desk(&url, true).await;
+    let mut conn = desk.conn().await;
+    let mut wrong = 0;
+    for _ in 0..40 {
+        conn.ask(&Ask::get("/odd")).await;
+        wrong += u32::from(conn.ask(&Ask::get("/data")).await.text() != "real");
+    }
+    assert!((1..=3).contains(&wrong), "{wrong} of 40 got the second response of another");
 }

@@ -39,6 +39,16 @@ pub fn shows_body_was_read(method: &Method, status: StatusCode) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH) && status.is_success()
 }
 
+/// Whether bytes that came when no request was waiting may be a response to nobody, which the next client would get.
+///
+/// Line ends after a body are common and harmless. With 408 a site says that it closes an idle connection (RFC 9110
+/// §15.5.9). Some sites send it without waiting for a request.
+pub fn is_unasked(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii_start();
+    let is_timeout = bytes.starts_with(b"HTTP/1.1 408") || bytes.starts_with(b"HTTP/1.0 408");
+    !bytes.is_empty() && !is_timeout
+}
+
 /// Whether the client holds the body back until it is asked for (`Expect: 100-continue`, RFC 9110 §10.1.1).
 pub fn is_held_back(headers: &HeaderMap) -> bool {
     headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
@@ -211,6 +221,16 @@ fn say_length_once<H: EditHead>(head: &mut H) -> Result<(), H::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_ends_and_timeouts_are_no_unasked_response() {
+        for harmless in ["", "\r\n", "\n\n", "HTTP/1.1 408 Request Timeout\r\n", "\r\nHTTP/1.0 408 x"] {
+            assert!(!is_unasked(harmless.as_bytes()), "{harmless}");
+        }
+        for unasked in ["HTTP/1.1 200 OK\r\n", "H", "\r\nHTTP/1.1 40", "</html>"] {
+            assert!(is_unasked(unasked.as_bytes()), "{unasked}");
+        }
+    }
 
     /// A head's lines, separated by bars.
     fn head(lines: &str) -> HeaderMap {

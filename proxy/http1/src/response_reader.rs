@@ -131,6 +131,12 @@ impl ResponseReader {
         ends
     }
 
+    /// Whether bytes came after this response that no request asked for ([`framing::is_unasked`]). A response without a
+    /// body by its method or status is excepted: the bytes are likely the body of it.
+    pub fn has_unasked(&self) -> bool {
+        self.is_done() && !self.is_bodiless() && framing::is_unasked(&self.buf)
+    }
+
     /// Whether the connection can carry another request: the site keeps it, and nothing of this response is left, nor
     /// anything that came after it.
     pub fn is_reusable(&self) -> bool {

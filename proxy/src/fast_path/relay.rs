@@ -206,9 +206,7 @@ impl Source<'_> {
     /// nothing of the site's.
     fn settle(&mut self, place: &mut Option<Place>) {
         if let Some(site) = self.site.take_if(|site| site.is_done()) {
-            if let Some(plain) = site.kept() {
-                self.backend.keep(plain, self.answered);
-            }
+            self.backend.keep(site, self.answered);
             *place = None;
         }
     }

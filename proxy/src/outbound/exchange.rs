@@ -127,8 +127,8 @@ impl Line<'_> {
                 // The call's own limit bounds a silent upstream.
                 let mut site = Exchange::new(plain, call.limit + WHOLE);
                 let answer = exchange_plainly(&mut site, asking).await?;
-                if let Some(plain) = site.kept().filter(|_| shows_no_body_is_left(call, answer.status)) {
-                    backend.keep(plain, Instant::now());
+                if shows_no_body_is_left(call, answer.status) {
+                    backend.keep(site, Instant::now());
                 }
                 Ok(answer)
             }

@@ -20,6 +20,7 @@ use pingora::{
 
 use super::{
     handshake,
+    http1_client::Exchange,
     idle_pool::{IdlePool, PooledConn},
     peer,
     tls::TlsClient,
@@ -168,9 +169,15 @@ impl Backend {
         Ok(PooledConn::new(transport, address))
     }
 
-    /// Keeps a connection whose last answer, begun at `answered`, has been read to its end.
-    pub fn keep(&self, plain: PooledConn, answered: Instant) {
-        self.kept.put(plain, answered);
+    /// Keeps the connection of a request whose answer, begun at `answered`, has been read to its end, if it can carry
+    /// another one.
+    pub fn keep(&self, exchange: Exchange, answered: Instant) {
+        if let Some(address) = exchange.sent_unasked() {
+            self.kept.suspect(address);
+        }
+        if let Some(plain) = exchange.kept() {
+            self.kept.put(plain, answered);
+        }
     }
 
     /// How long a read from it or a write to it may take.

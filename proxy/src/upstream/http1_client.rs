@@ -1,6 +1,9 @@
 //! One request to a site over HTTP/1.1: its bytes are written, and the response is read as its bytes come.
 
-use std::time::{Duration, Instant};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use bytes::{Bytes, BytesMut};
 use frontdesk_http1::{Framing, ResponseHead, ResponseReader};
@@ -78,7 +81,7 @@ impl Exchange {
         self.reader.is_done()
     }
 
-    /// The next part of the body; `None` at its end, where only the end of the connection told of it.
+    /// The next part of the body; `None` at its end, where the end of the connection is the end of the body.
     pub async fn part(&mut self) -> Result<Option<Bytes>> {
         loop {
             if let Some(part) = self.reader.part().map_err(invalid)? {
@@ -93,8 +96,13 @@ impl Exchange {
         }
     }
 
+    /// Where the site is, if it sent bytes after its response that no request asked for.
+    pub(super) fn sent_unasked(&self) -> Option<SocketAddr> {
+        self.reader.has_unasked().then(|| self.plain.address())
+    }
+
     /// The connection, if the site keeps it and nothing is left on it.
-    pub fn kept(mut self) -> Option<PooledConn> {
+    pub(super) fn kept(mut self) -> Option<PooledConn> {
         if !self.reader.is_reusable() {
             return None;
         }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::BytesMut;
+use frontdesk_http1::framing::is_unasked;
 use nix::{
     errno::Errno,
     sys::socket::{MsgFlags, recv},
@@ -20,11 +21,25 @@ use tokio_rustls::client::TlsStream;
 
 use crate::socket;
 
+/// Bytes that are looked at on an idle connection: the start of a status line, after some line ends.
+const FIRST: usize = 16;
+
 /// An open connection to a site.
 #[derive(Debug)]
 pub(super) enum Transport {
     Cleartext(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// What an idle connection shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Idle {
+    /// Nothing has come: it can carry a request.
+    Silent,
+    /// The site has closed it, or what came is harmless. It carries no request.
+    Ended,
+    /// Bytes have come that no request asked for.
+    Unasked,
 }
 
 impl Transport {
@@ -58,24 +73,26 @@ impl Transport {
         socket::acknowledge(self.socket());
     }
 
-    /// Whether nothing has come that nobody asked for, nor an end, as far as the runtime has been told.
-    fn is_silent(&mut self) -> bool {
-        match self {
-            Self::Cleartext(tcp) => tcp.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock),
-            // Messages of TLS itself, such as tickets for later sessions, may come at any time. They are read here.
-            Self::Tls(tls) => {
+    /// What has come while no request was waiting. The system itself is asked: the runtime may not know yet.
+    pub(super) fn idle(&mut self) -> Idle {
+        let mut first = [0; FIRST];
+        let seen = recv(self.socket().as_raw_fd(), &mut first, MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
+        match (self, seen) {
+            (Self::Cleartext(_), Err(Errno::EAGAIN)) => Idle::Silent,
+            (Self::Cleartext(_), Ok(count)) => idle_after(&first[..count]),
+            (Self::Cleartext(_), Err(_)) => Idle::Ended,
+            (Self::Tls(tls), _) => {
+                // Messages of TLS itself, such as tickets for later sessions, may come at any time. They are read here.
                 let mut cx = Context::from_waker(Waker::noop());
-                Pin::new(&mut **tls).poll_fill_buf(&mut cx).is_pending()
+                let decrypted = match Pin::new(&mut **tls).poll_fill_buf(&mut cx) {
+                    Poll::Pending => None,
+                    Poll::Ready(decrypted) => Some(decrypted.map_or(Idle::Ended, idle_after)),
+                };
+                let socket = tls.get_ref().0.as_raw_fd();
+                let is_read =
+                    || recv(socket, &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT) == Err(Errno::EAGAIN);
+                decrypted.unwrap_or_else(|| if is_read() { Idle::Silent } else { Idle::Ended })
             }
-        }
-    }
-
-    /// The same, by the system itself: what it has seen may not have been told to the runtime yet.
-    pub(super) fn is_certainly_silent(&mut self) -> bool {
-        let seen = |tcp: &TcpStream| recv(tcp.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-        match self {
-            Self::Cleartext(tcp) => seen(tcp) == Err(Errno::EAGAIN),
-            Self::Tls(_) => self.is_silent() && seen(self.socket()) == Err(Errno::EAGAIN),
         }
     }
 
@@ -85,6 +102,10 @@ impl Transport {
             Self::Tls(tls) => tls.get_ref().0,
         }
     }
+}
+
+fn idle_after(bytes: &[u8]) -> Idle {
+    if is_unasked(bytes) { Idle::Unasked } else { Idle::Ended }
 }
 
 /// Reads what has been decrypted, record after record while there is room: a record holds 16 KB at most, and what is read
