@@ -154,7 +154,7 @@ async fn contracts_keep_the_recipe_they_were_made_of_until_they_are_swept() {
     let kept = (new.clone(), json!("unchanged"), json!("2"));
     let drifted = (old.clone(), json!("grandfathered"), json!("2"));
     for mode in [Value::Null, json!("grandfather")] {
-        assert_eq!(dispositions(mode).await, [drifted.clone(), kept.clone()], "only told of");
+        assert_eq!(dispositions(mode).await, [drifted.clone(), kept.clone()], "only reported");
     }
     http(&desk, find(&old)).await.is(200, "left alone");
     assert_eq!(dispositions(json!("invalidate")).await, [(old.clone(), json!("evicted"), json!("2")), kept.clone()]);

@@ -302,7 +302,7 @@ async fn forwarding_rarer_names_of_strangers_are_not_believed_either() {
     }
 }
 
-/// Behind a TLS terminator that nobody has told of: the site sends its visitors round, and the log says why.
+/// Behind a TLS terminator that the configuration does not name: the site sends its visitors round, and the log says why.
 #[tokio::test]
 async fn forwarding_by_a_terminator_that_is_not_trusted_is_warned_of_once() {
     const WARNING: &str = "sends X-Forwarded-Proto: https and is not in listen.trusted_proxies";

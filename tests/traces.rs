@@ -315,7 +315,7 @@ async fn traces_hold_a_page_that_was_made() {
     );
 }
 
-/// The spans of one trace and what the site was told of it, without what differs from run to run.
+/// The spans of one trace and what the site received of it, without what differs from run to run.
 fn shown(trace: &str, spans: &[Span], seen: Option<&Request>) -> Vec<String> {
     let named = |id: &str| match spans.iter().find(|span| span.id == id) {
         Some(span) => format!("span of kind {}", span.kind),

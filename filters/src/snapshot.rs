@@ -45,7 +45,7 @@ pub struct Snapshot {
     pub signals: Option<Signals>,
     /// What robots.txt says besides; `None`: the site's own is served as it is.
     pub(crate) robots: Option<Robots>,
-    /// What agents are told of a page that is not there.
+    /// The answer to agents for a page that does not exist.
     pub not_found: NotFound,
     /// Paths that are not served in another form.
     excluded: Paths,

@@ -38,7 +38,7 @@ impl Jws {
     /// With the key of `[integrity]`, where there is one. It is named by its `key_id`, or else by SHA-256 of its public
     /// half in hex.
     pub fn new(integrity: Option<&Integrity>) -> Self {
-        // A key that cannot be used is a mistake, and was told of.
+        // A key that cannot be used is a mistake, and was reported.
         let signer = integrity.and_then(|integrity| Signer::new(integrity).ok());
         let header = match &signer {
             Some(signer) => {

@@ -69,7 +69,7 @@ const VALUES: [&str; 44] = [
     "\"{{ data.x }}{% for a in b %}\"",
 ];
 
-/// What is never told of again.
+/// A secret that no message may repeat.
 const SECRET: &str = "9c1185a5c5e9fc54612808977ee8f548b2258d31";
 
 /// Variables and files whose contents are secret, or of use.

@@ -92,7 +92,7 @@ fn a_secret_is_not_repeated() {
     let (manifest, notes) = told(None);
     assert!(!manifest.contains("ghp_") && manifest.contains("[redacted:github"), "{manifest}");
     let note = "a secret was left out of MANIFEST.json, from STATUS.md; revoke it, then remove it there";
-    assert_eq!(notes, [note], "one line, and what is not repeated is not told of");
+    assert_eq!(notes, [note], "one line, only for what the manifest repeats");
     let (manifest, notes) = told(Some(&format!("use {token}")));
     assert!(!manifest.contains("ghp_") && manifest.contains("\"use [redacted:github-token]\""), "{manifest}");
     assert!(notes.len() == 1 && notes[0].contains("from STATUS.md, --context;"), "{notes:?}");
