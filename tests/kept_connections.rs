@@ -1,4 +1,5 @@
-//! Promise: a site that writes head and body in two pieces is not slower on a reused connection.
+//! Promise: a site that writes head and body in two pieces is not slower on a reused connection, and what it sends without
+//! being asked goes to nobody.
 //!
 //! Without `TCP_NODELAY` the second piece waits until the first is acknowledged, which a system delays by 40 ms on a
 //! connection that was used before.
@@ -6,7 +7,8 @@
 use crate::support::calls::{call, query};
 use crate::support::{Ask, Desk, SOON, Setup, eventually};
 use serde_json::json;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,39 +19,45 @@ const REQUESTS: u32 = 20;
 /// What they may take in all: half of what they would take if each but the first waited.
 const MOST: Duration = Duration::from_millis(20 * REQUESTS as u64);
 
-/// A site that answers in two writes; its address.
-fn in_two_pieces() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+/// A site that reads each request to its end, and answers by what `answer` writes; gets the head. Its address.
+fn site(answer: impl Fn(&str, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let at = listener.local_addr().expect("its address");
+    let answer = Arc::new(answer);
     std::thread::spawn(move || {
-        for asking in listener.incoming().flatten() {
-            std::thread::spawn(move || -> std::io::Result<()> {
-                let mut reader = BufReader::new(asking.try_clone()?);
-                let mut asking = asking;
+        for mut client in listener.incoming().flatten() {
+            let answer = answer.clone();
+            std::thread::spawn(move || -> io::Result<()> {
+                let mut reader = BufReader::new(client.try_clone()?);
                 loop {
-                    let (mut line, mut length) = (String::new(), 0);
-                    loop {
-                        line.clear();
-                        if reader.read_line(&mut line)? == 0 {
+                    let (mut head, mut length) = (String::new(), 0);
+                    while !head.ends_with("\r\n\r\n") {
+                        let before = head.len();
+                        if reader.read_line(&mut head)? == 0 {
                             return Ok(());
                         }
-                        let lower = line.to_ascii_lowercase();
-                        if let Some(said) = lower.strip_prefix("content-length:") {
+                        if let Some(said) = head[before..].to_ascii_lowercase().strip_prefix("content-length:") {
                             length = said.trim().parse().unwrap_or(0);
-                        }
-                        if line == "\r\n" {
-                            break;
                         }
                     }
                     reader.read_exact(&mut vec![0; length])?;
-                    asking
-                        .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n")?;
-                    asking.write_all(b"{\"a\": 1}")?;
+                    answer(&head, &mut client)?;
                 }
             });
         }
     });
     format!("http://{at}")
+}
+
+const REAL: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal";
+const FORGED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
+
+/// A site that answers in two writes.
+fn in_two_pieces() -> String {
+    site(|_, client| {
+        client.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n")?;
+        client.write_all(b"{\"a\": 1}")
+    })
 }
 
 /// Python's own server, as people run it.
@@ -148,34 +156,16 @@ async fn kept_connections_are_not_used_while_a_body_may_follow_a_head() {
     }
 }
 
-/// A site that sends a whole response as the body of a 304 or 204, a moment after it.
+/// A site that answers `/odd` by a status without a body, and sends a whole response a moment after it.
 fn with_a_late_body(status: &'static str) -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let at = listener.local_addr().expect("its address");
-    std::thread::spawn(move || {
-        for asking in listener.incoming().flatten() {
-            std::thread::spawn(move || -> std::io::Result<()> {
-                let mut reader = BufReader::new(asking.try_clone()?);
-                let mut asking = asking;
-                loop {
-                    let mut head = String::new();
-                    while !head.ends_with("\r\n\r\n") {
-                        if reader.read_line(&mut head)? == 0 {
-                            return Ok(());
-                        }
-                    }
-                    if head.contains(" /odd ") {
-                        asking.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes())?;
-                        std::thread::sleep(Duration::from_millis(1));
-                        asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")?;
-                    } else {
-                        asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal")?;
-                    }
-                }
-            });
+    site(move |head, client| {
+        if !head.contains(" /odd ") {
+            return client.write_all(REAL);
         }
-    });
-    format!("http://{at}")
+        client.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes())?;
+        std::thread::sleep(Duration::from_millis(1));
+        client.write_all(FORGED)
+    })
 }
 
 #[tokio::test]
@@ -196,33 +186,16 @@ async fn kept_connections_are_not_used_while_a_body_may_follow_a_status_without_
 
 /// A site that answers `/odd` twice: the second response comes `after` the first. Counts the second ones.
 fn that_answers_twice(second: Arc<AtomicUsize>, after: Duration) -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let at = listener.local_addr().expect("its address");
-    std::thread::spawn(move || {
-        for asking in listener.incoming().flatten() {
-            let second = second.clone();
-            std::thread::spawn(move || -> std::io::Result<()> {
-                asking.set_nodelay(true)?;
-                let mut reader = BufReader::new(asking.try_clone()?);
-                let mut asking = asking;
-                loop {
-                    let mut head = String::new();
-                    while !head.ends_with("\r\n\r\n") {
-                        if reader.read_line(&mut head)? == 0 {
-                            return Ok(());
-                        }
-                    }
-                    asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal")?;
-                    if head.contains(" /odd ") {
-                        std::thread::sleep(after);
-                        asking.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")?;
-                        second.fetch_add(1, Ordering::SeqCst);
-                    }
-                }
-            });
+    site(move |head, client| {
+        client.set_nodelay(true)?;
+        client.write_all(REAL)?;
+        if head.contains(" /odd ") {
+            std::thread::sleep(after);
+            client.write_all(FORGED)?;
+            second.fetch_add(1, Ordering::SeqCst);
         }
-    });
-    format!("http://{at}")
+        Ok(())
+    })
 }
 
 #[tokio::test]

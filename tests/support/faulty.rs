@@ -52,6 +52,7 @@ pub struct FaultyOrigin {
     pub addr: SocketAddr,
     ill: Arc<Mutex<Option<Ill>>>,
     accepting: JoinHandle<()>,
+    serving: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
 impl FaultyOrigin {
@@ -59,17 +60,24 @@ impl FaultyOrigin {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port for the origin");
         let addr = listener.local_addr().expect("its address");
         let ill = Arc::<Mutex<Option<Ill>>>::default();
-        let shared = ill.clone();
+        let serving = Arc::<Mutex<Vec<JoinHandle<()>>>>::default();
+        let (shared, connections) = (ill.clone(), serving.clone());
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, shared.clone()));
+                let connection = tokio::spawn(serve(socket, shared.clone()));
+                connections.lock().expect("the connections").push(connection);
             }
         });
-        FaultyOrigin { addr, ill, accepting }
+        FaultyOrigin { addr, ill, accepting, serving }
     }
 
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
+    }
+
+    /// Closes all connections.
+    pub fn hang_up(&self) {
+        self.serving.lock().expect("the connections").drain(..).for_each(|connection| connection.abort());
     }
 
     /// Sets the fault from now on.
