@@ -85,6 +85,19 @@ impl AuthNeed {
     }
 }
 
+/// Every `type` and its kind.
+pub(super) const KINDS: [(&str, CapabilityKind); 9] = [
+    ("resource", CapabilityKind::Resource),
+    ("query", CapabilityKind::Query),
+    ("compare", CapabilityKind::Compare),
+    ("monitor", CapabilityKind::Monitor),
+    ("prepare_action", CapabilityKind::PrepareAction),
+    ("commit_action", CapabilityKind::CommitAction),
+    ("destructive_action", CapabilityKind::DestructiveAction),
+    ("event", CapabilityKind::Event),
+    ("policy", CapabilityKind::Policy),
+];
+
 impl CapabilityKind {
     /// Whether it changes something: prepare, commit and destructive actions.
     pub fn is_action(self) -> bool {
@@ -98,7 +111,7 @@ impl CapabilityKind {
 
     /// The word in a declaration.
     pub fn word(self) -> &'static str {
-        let known = super::lower_capability::KINDS.iter().find(|(_, kind)| *kind == self);
+        let known = KINDS.iter().find(|(_, kind)| *kind == self);
         known.map_or("", |(word, _)| word)
     }
 

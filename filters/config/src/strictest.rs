@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Capability, CapabilityKind, Node, Settings, keys::RISK, lower_capability::KINDS};
+use super::{Capability, CapabilityKind, Node, Settings, settings_capability::KINDS, settings_harness::RISK};
 
 /// The sensitivity that is implied where only personal data is mentioned.
 const PERSONAL: &str = "personal";
