@@ -10,7 +10,7 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The others follow when they have none.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 15] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -24,6 +24,8 @@ const CRATES: [&str; 13] = [
     "filters/discovery",
     "filters/agtp",
     "filters",
+    "proxy/store",
+    "proxy/audit",
 ];
 
 type Module = Vec<String>;

@@ -26,6 +26,7 @@ use frontdesk_filters::{
     Learned,
     site::{Listen, Outline, Settings},
 };
+use frontdesk_store::Store;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -35,7 +36,6 @@ use crate::{
     metrics::Metrics,
     outbound::Outbound,
     source::{Source, lines as told},
-    store::Store,
     sys::give_back,
     upstream::Pool,
 };

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use frontdesk_audit as audit;
 use frontdesk_filters::{harness::Harness, site::Declaration};
+use frontdesk_store::Store;
 use tokio::{runtime::Handle, sync::watch};
 
 use super::{Failure, Live, Running, running::Homes};
 use crate::{
-    audit,
     handoff::Handoff,
     outbound::{Outbound, lines},
-    store::Store,
     upstream::Pool,
 };
 
