@@ -29,6 +29,8 @@ use crate::{
     watch::Watch,
 };
 
+/// The time limit for storing the last signed records.
+pub(super) const LAST_RECORDS: Duration = Duration::from_secs(3);
 /// How often the job looks at files. It acts on a change that it has seen twice.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often the job resolves upstream names again.
