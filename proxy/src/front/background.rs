@@ -1,5 +1,7 @@
 //! What goes on when the request that brought it is over: so many at a time, on the configuration that began it.
 
+mod permitted;
+
 use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
@@ -10,7 +12,8 @@ use frontdesk_filters::{
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::{Front, permitted::Waiting};
+use self::permitted::Waiting;
+use super::Front;
 use crate::{
     live::Running,
     outbound::{Carrier, Told, Visits},

@@ -11,10 +11,7 @@ use frontdesk_filters::desk::{
 };
 use tokio::{sync::Semaphore, time::sleep};
 
-use super::{
-    Front,
-    background::{Nothing, Taken},
-};
+use super::{Front, Nothing, Taken};
 use crate::{
     live::Running,
     outbound::{Carrier, Told, Visits},
