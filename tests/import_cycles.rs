@@ -10,7 +10,7 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The others follow when they have none.
-const CRATES: [&str; 15] = [
+const CRATES: [&str; 17] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -24,6 +24,8 @@ const CRATES: [&str; 15] = [
     "filters/discovery",
     "filters/agtp",
     "filters",
+    "proxy/http1",
+    "proxy/files",
     "proxy/store",
     "proxy/audit",
 ];
