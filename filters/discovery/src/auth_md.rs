@@ -11,7 +11,7 @@ use frontdesk_desk::{Document, Variant, origin};
 use crate::{Entry, Occupied, llms::line, protected_resource};
 
 /// Its path.
-pub const PATH: &str = "/auth.md";
+pub const PATH: &str = protected_resource::DOCUMENTATION;
 const MEDIA_TYPE: &str = "text/markdown";
 /// Maximum capabilities that are listed.
 const MOST: usize = 100;

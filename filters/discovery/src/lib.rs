@@ -12,9 +12,11 @@ pub mod llms_full;
 mod near;
 pub mod not_found;
 mod occupied;
+mod one_line;
 pub mod protected_resource;
 pub mod robots;
 pub mod sitemap;
+mod ways;
 mod when;
 
 pub use contents::Contents;

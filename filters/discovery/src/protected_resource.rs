@@ -13,6 +13,8 @@ use crate::{Entry, Occupied};
 
 /// Its path.
 pub const PATH: &str = "/.well-known/oauth-protected-resource";
+/// Where agents read how they get access.
+pub(crate) const DOCUMENTATION: &str = "/auth.md";
 const MEDIA_TYPE: &str = "application/json";
 
 /// Where that of a resource of the site is, by the resource's path (RFC 9728 §3.1).
@@ -73,7 +75,7 @@ fn render(settings: &Settings, resource: &str) -> Value {
         metadata["resource_name"] = name.as_str().into();
     }
     if settings.discovery.auth_md {
-        metadata["resource_documentation"] = format!("{}{}", origin(settings), crate::auth_md::PATH).into();
+        metadata["resource_documentation"] = format!("{}{}", origin(settings), DOCUMENTATION).into();
     }
     metadata
 }
