@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use crate::{
     jobs::{Job, supervise},
-    live::{Live, apart},
+    live::{Live, on_config_thread},
     metrics::Metrics,
     outbound::Outbound,
     reader::Reader,
@@ -77,7 +77,7 @@ fn look(live: &Arc<Live>) -> Job {
         bound: Duration::from_secs(60),
         run: Box::new(move || {
             let watch = watch.clone();
-            Box::pin(apart(move || watch.look()))
+            Box::pin(on_config_thread(move || watch.look()))
         }),
     }
 }

@@ -26,7 +26,7 @@ type Used = Arc<dyn Any + Send + Sync>;
 
 enum Work {
     Make(Box<dyn FnOnce() + Send>),
-    TakeApart(Used),
+    DropUnused(Used),
 }
 
 /// Sends work to the thread. Without the thread, callers get an error.
@@ -49,7 +49,7 @@ fn work_on(work: &Receiver<Work>) {
         let made = match next {
             // A panic becomes an error for the caller and does not end the thread.
             Ok(Work::Make(make)) => catch_unwind(AssertUnwindSafe(make)).is_ok(),
-            Ok(Work::TakeApart(thing)) => {
+            Ok(Work::DropUnused(thing)) => {
                 used.push(thing);
                 false
             }
@@ -65,9 +65,9 @@ fn work_on(work: &Receiver<Work>) {
 }
 
 /// Drops an old configuration as soon as nothing uses it.
-pub(super) fn take_apart(thing: Used) {
+pub(super) fn drop_unused(thing: Used) {
     // Without the thread, drop it here.
-    let _ = THREAD.send(Work::TakeApart(thing));
+    let _ = THREAD.send(Work::DropUnused(thing));
 }
 
 /// Builds a configuration on the thread, one at a time. The build goes on if the caller stops waiting.
@@ -96,9 +96,9 @@ mod tests {
 
     #[tokio::test]
     async fn it_is_always_the_same_thread_and_outlives_what_fails() {
-        let id = || apart(|| thread::current().id());
+        let id = || on_config_thread(|| thread::current().id());
         let first = id().await.unwrap();
-        assert!(apart::<()>(|| panic!("as the test wants it")).await.is_err());
+        assert!(on_config_thread::<()>(|| panic!("as the test wants it")).await.is_err());
         assert_eq!(id().await.unwrap(), first);
         assert_ne!(thread::current().id(), first);
     }
@@ -111,11 +111,11 @@ mod tests {
                 let _ = self.0.take().map(|told| told.send(thread::current().id()));
             }
         }
-        let there = apart(|| thread::current().id()).await.unwrap();
+        let there = on_config_thread(|| thread::current().id()).await.unwrap();
         let (told, mut taken) = oneshot::channel();
         let thing = Arc::new(Told(Some(told)));
-        take_apart(thing.clone());
-        apart(|| ()).await.unwrap();
+        drop_unused(thing.clone());
+        on_config_thread(|| ()).await.unwrap();
         assert!(taken.try_recv().is_err(), "somebody uses it");
         drop(thing);
         assert_eq!(taken.await.unwrap(), there);

@@ -9,9 +9,9 @@ use super::{Live, Running};
 
 /// Harnesses that the current configuration does not declare.
 #[derive(Default)]
-pub(super) struct Earlier(Mutex<Vec<Arc<Harness>>>);
+pub(super) struct RetiredHarnesses(Mutex<Vec<Arc<Harness>>>);
 
-impl Earlier {
+impl RetiredHarnesses {
     /// Records a swap.
     pub(super) fn swapped(&self, before: &Running, now: &Running) {
         let stays = |harness: &Arc<Harness>| now.harness.as_ref().is_some_and(|now| Arc::ptr_eq(now, harness));
