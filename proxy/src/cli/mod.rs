@@ -11,12 +11,12 @@ mod firewall;
 #[cfg(feature = "handoff")]
 mod handoff;
 mod health;
+mod help_text;
 #[cfg(feature = "tools")]
 mod import;
 #[cfg(feature = "tools")]
 mod inspect;
 mod left_out;
-mod lessons;
 mod man;
 mod run;
 
@@ -245,7 +245,7 @@ struct What {
 
 /// The whole command line, with examples and exit codes in its help.
 fn command() -> clap::Command {
-    lessons::taught(Cli::command())
+    help_text::taught(Cli::command())
 }
 
 /// Parses the command line and runs the command.

@@ -10,7 +10,7 @@ use clap::{Command, builder::StyledStr};
 pub(super) use all::all;
 
 /// The extra help of one command.
-pub(super) struct Lesson {
+pub(super) struct CommandHelp {
     /// The words after `frontdesk`, with a space between two; empty for `frontdesk` itself.
     pub command: &'static str,
     /// Pairs of a purpose and the command line for it.
@@ -43,7 +43,7 @@ pub(super) fn taught(mut root: Command) -> Command {
     root
 }
 
-impl Lesson {
+impl CommandHelp {
     fn teach(&self, command: Command) -> Command {
         let help = self.help(&command);
         command.after_long_help(help)

@@ -4,13 +4,13 @@ use frontdesk_filters::dialect;
 
 #[cfg(feature = "tools")]
 use super::super::import;
-use super::{super::left_out::is_left_out, CODES, Lesson};
+use super::{super::left_out::is_left_out, CODES, CommandHelp};
 
 /// The meaning of exit code 2 where only the command line can be wrong.
 const MISUSE: &str = "the command line is not valid";
 
 /// The help of all commands, `frontdesk` itself first.
-pub(in crate::cli) fn all() -> Vec<Lesson> {
+pub(in crate::cli) fn all() -> Vec<CommandHelp> {
     let mut lessons = every();
     lessons.retain(|lesson| !is_left_out(lesson.command));
     for lesson in &mut lessons {
@@ -20,7 +20,7 @@ pub(in crate::cli) fn all() -> Vec<Lesson> {
 }
 
 /// The same for a build that leaves no command out.
-fn every() -> Vec<Lesson> {
+fn every() -> Vec<CommandHelp> {
     let exported = dialect::exports().next().unwrap_or_default();
     #[cfg(not(feature = "tools"))]
     let imported = "";
@@ -28,7 +28,7 @@ fn every() -> Vec<Lesson> {
     let imported = import::formats().first().copied().unwrap_or_default();
     let e = |why: &'static str, line: &str| (why, format!("frontdesk {line}"));
     vec![
-        Lesson {
+        CommandHelp {
             command: "",
             examples: vec![
                 e("try it on an example site", "demo"),
@@ -47,7 +47,7 @@ fn every() -> Vec<Lesson> {
             next: "With a file: frontdesk check FILE reports all mistakes at once, frontdesk run --config FILE \
                    uses the file and reloads it when it changes.",
         },
-        Lesson {
+        CommandHelp {
             command: "run",
             examples: vec![
                 e("without a configuration", "run --upstream http://127.0.0.1:3000 --listen 127.0.0.1:8080"),
@@ -95,7 +95,7 @@ fn every() -> Vec<Lesson> {
                    curl http://127.0.0.1:9901/metrics shows the metrics, /config the configuration in use, and \
                    /readyz?verbose why the process is not ready.",
         },
-        Lesson {
+        CommandHelp {
             command: "check",
             examples: vec![
                 e("show all mistakes, each with its line and its fix", "check frontdesk.toml"),
@@ -114,7 +114,7 @@ fn every() -> Vec<Lesson> {
             )],
             next: "frontdesk run --config FILE starts with it; frontdesk export prints what agents will get.",
         },
-        Lesson {
+        CommandHelp {
             command: "inspect",
             examples: vec![
                 e("read any site; this calls none of its actions", "inspect https://example.com"),
@@ -134,7 +134,7 @@ fn every() -> Vec<Lesson> {
             next: "The report names the remedy for each missing part. frontdesk run --upstream URL puts Frontdesk in \
                    front of a site; then inspect Frontdesk's address.",
         },
-        Lesson {
+        CommandHelp {
             command: "export",
             examples: vec![
                 e("print it as Frontdesk would publish it", &format!("export {exported} frontdesk.toml")),
@@ -150,7 +150,7 @@ fn every() -> Vec<Lesson> {
             )],
             next: "frontdesk check FILE explains what such a document means to an agent.",
         },
-        Lesson {
+        CommandHelp {
             command: "import",
             examples: vec![
                 e("from a file", &format!("import {imported} api.yaml --out frontdesk.toml")),
@@ -166,8 +166,8 @@ fn every() -> Vec<Lesson> {
             )],
             next: "Search the output for \"review:\": those values are guesses. Then run frontdesk check FILE.",
         },
-        Lesson { command: "catalog", examples: vec![], parts: &[(CODES, &[("2", MISUSE)])], next: "" },
-        Lesson {
+        CommandHelp { command: "catalog", examples: vec![], parts: &[(CODES, &[("2", MISUSE)])], next: "" },
+        CommandHelp {
             command: "catalog diff",
             examples: vec![e(
                 "compare before you switch to a newer catalog",
@@ -183,7 +183,7 @@ fn every() -> Vec<Lesson> {
             )],
             next: "For each removed verb the output names its replacement.",
         },
-        Lesson {
+        CommandHelp {
             command: "firewall",
             examples: vec![e(
                 "filter standard input as a response to an agent would be filtered",
@@ -200,8 +200,8 @@ fn every() -> Vec<Lesson> {
             next: "[firewall] in the configuration sets the action for each kind of finding: off, report, redact, \
                    block; patterns = \".aiignore\" adds your own patterns.",
         },
-        Lesson { command: "handoff", examples: vec![], parts: &[(CODES, &[("2", MISUSE)])], next: "" },
-        Lesson {
+        CommandHelp { command: "handoff", examples: vec![], parts: &[(CODES, &[("2", MISUSE)])], next: "" },
+        CommandHelp {
             command: "handoff lint",
             examples: vec![e("show all mistakes with their places", "handoff lint .ai/handoff")],
             parts: &[(
@@ -214,7 +214,7 @@ fn every() -> Vec<Lesson> {
             )],
             next: "If only the manifest is wrong, frontdesk handoff manifest DIR writes it again.",
         },
-        Lesson {
+        CommandHelp {
             command: "handoff manifest",
             examples: vec![e(
                 "at the end of a session",
@@ -230,7 +230,7 @@ fn every() -> Vec<Lesson> {
             )],
             next: "frontdesk handoff lint DIR then checks the result.",
         },
-        Lesson {
+        CommandHelp {
             command: "demo",
             examples: vec![
                 e("at http://127.0.0.1:8080", "demo"),
@@ -240,7 +240,7 @@ fn every() -> Vec<Lesson> {
             next: "The demo prints commands to try in another terminal. frontdesk run --upstream URL does the same for \
                    your own site.",
         },
-        Lesson {
+        CommandHelp {
             command: "health",
             examples: vec![
                 e("ask whether it is ready for requests", "health"),
@@ -250,7 +250,7 @@ fn every() -> Vec<Lesson> {
             parts: &[(CODES, &[("0", "yes"), ("1", "no, or there is no answer"), ("2", MISUSE)])],
             next: "curl http://127.0.0.1:9901/readyz?verbose says why it is not ready.",
         },
-        Lesson {
+        CommandHelp {
             command: "completions",
             examples: vec![
                 e("for bash", "completions bash > ~/.local/share/bash-completion/completions/frontdesk"),
@@ -260,7 +260,7 @@ fn every() -> Vec<Lesson> {
             parts: &[(CODES, &[("0", "the script was printed"), ("2", MISUSE)])],
             next: "Open a new shell: it reads the script when it starts.",
         },
-        Lesson {
+        CommandHelp {
             command: "man",
             examples: vec![e("read one", "man run | man -l -"), e("install all", "man --dir ~/.local/share/man/man1")],
             parts: &[(CODES, &[("0", "success"), ("2", "there is no such command, or the pages cannot be written")])],
