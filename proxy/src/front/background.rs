@@ -16,7 +16,7 @@ use self::permitted::Waiting;
 use super::Front;
 use crate::{
     live::Running,
-    outbound::{Carrier, Told, Visits},
+    outbound::{Carrier, Told, UpstreamTimings},
     traces::{Place, Span},
 };
 
@@ -129,7 +129,7 @@ async fn carry_out(
     let told = || Ok(told.clone());
     let place = span.as_ref().map(|span| span.place().clone());
     // The request that brought it may be over: its access line says nothing of them.
-    let (outbound, trace, visits) = (&*front.outbound, place.as_ref(), &Visits::default());
+    let (outbound, trace, visits) = (&*front.outbound, place.as_ref(), &UpstreamTimings::default());
     let carrier =
         Carrier { outbound, running: &running, told: &told, client: Some(errand.caller.address), trace, visits };
     let library = front.live.library();

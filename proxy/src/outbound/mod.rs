@@ -4,14 +4,14 @@
 mod carry;
 mod deliver;
 mod exchange;
+mod external_target;
 mod held;
 pub mod lines;
-mod named;
 mod page;
 mod post;
 mod read;
 mod token_server;
-mod visits;
+mod upstream_timings;
 
 use std::{
     sync::{Arc, OnceLock},
@@ -42,7 +42,7 @@ pub use carry::{Carrier, Told};
 pub use held::{Held, room_to_read};
 pub use page::{Body, Rest};
 pub use read::Question;
-pub use visits::{Visited, Visits};
+pub use upstream_timings::{UpstreamTimings, Visited};
 
 use crate::{
     error_text::without_bytes,
@@ -50,7 +50,7 @@ use crate::{
     sys,
     upstream::KEPT,
 };
-use named::Named;
+use external_target::ExternalTarget;
 
 /// The HTTP client for upstreams and other services, with its own connections.
 pub struct Outbound {
@@ -198,7 +198,7 @@ impl Outbound {
 
     async fn fetch(&self, url: &str, accept: &'static str, bound: usize) -> Result<Whole, String> {
         let url = Url::parse(url).map_err(|e| e.to_string())?;
-        let named = Named::of(&url)?;
+        let named = ExternalTarget::of(&url)?;
         let peer = named.peer().await?;
         let host = HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?;
         let asked = Asked { host, tls: true };

@@ -14,7 +14,7 @@ use tokio::{sync::Semaphore, time::sleep};
 use super::{Front, Nothing, Taken};
 use crate::{
     live::Running,
-    outbound::{Carrier, Told, Visits},
+    outbound::{Carrier, Told, UpstreamTimings},
 };
 
 /// Calls that wait at a time.
@@ -40,7 +40,7 @@ impl Waiting {
         let Some(place) = self.permitted(&errand).await else { return };
         let Self { front, running, told, ticket } = self;
         let told = || Ok(told.clone());
-        let (outbound, visits) = (&*front.outbound, &Visits::default());
+        let (outbound, visits) = (&*front.outbound, &UpstreamTimings::default());
         let client = Some(errand.caller.address);
         let carrier = Carrier { outbound, running: &running, told: &told, client, trace: None, visits };
         let library = front.live.library();

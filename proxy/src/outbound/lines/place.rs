@@ -5,7 +5,7 @@ use frontdesk_filters::harness::Lost;
 use pingora::upstreams::peer::HttpPeer;
 use url::Url;
 
-use crate::outbound::named::{bare, peer};
+use crate::outbound::external_target::{bare, peer};
 
 /// Keeps these connections apart from those to the site and to other services.
 const GROUP: u64 = u64::MAX - 1;

@@ -9,7 +9,7 @@ use url::Url;
 use super::CONNECT;
 
 /// The server of a URL.
-pub(super) struct Named<'u> {
+pub(super) struct ExternalTarget<'u> {
     url: &'u Url,
     /// As in the URL.
     host: &'u str,
@@ -18,7 +18,7 @@ pub(super) struct Named<'u> {
     pub(super) port: u16,
 }
 
-impl<'u> Named<'u> {
+impl<'u> ExternalTarget<'u> {
     pub(super) fn of(url: &'u Url) -> Result<Self, String> {
         let host = url.host_str().ok_or("the URL has no host")?;
         Ok(Self { url, host, name: bare(host), port: url.port_or_known_default().unwrap_or(443) })

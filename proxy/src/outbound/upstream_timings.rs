@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 /// The outbound code writes it, and the access log reads it at the end of the request.
 #[derive(Debug, Default)]
-pub struct Visits(Mutex<Visited>);
+pub struct UpstreamTimings(Mutex<Visited>);
 
 /// The totals.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Visited {
     pub took: Option<Duration>,
 }
 
-impl Visits {
+impl UpstreamTimings {
     /// Records the upstream: it accepted a connection or refused one.
     pub(super) fn at(&self, upstream: usize) {
         self.0.lock().upstream = Some(upstream);
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_last_is_told_and_how_long_all_took() {
-        let visits = Visits::default();
+        let visits = UpstreamTimings::default();
         let began = Instant::now() - Duration::from_secs(1);
         visits.over(began);
         assert_eq!(visits.came_to(), Visited::default(), "another service was asked, and no upstream");
