@@ -8,11 +8,11 @@
 mod disk;
 mod file;
 mod names;
-mod owner;
 mod series;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod writer_thread;
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -22,9 +22,9 @@ use frontdesk_desk::audit::{Audit, LONGEST, NotWritten, Place};
 use tokio::time::timeout;
 
 use self::{
-    owner::Owner,
     series::Series,
     shared::{Ending, PATIENCE, Room, Shared},
+    writer_thread::AuditWriter,
 };
 
 /// How long the process waits at exit for lines to be written.
@@ -53,7 +53,7 @@ impl Log {
     /// calls are refused.
     pub fn open(settings: &Settings) -> Result<Arc<Self>, String> {
         let shared = Shared::new();
-        let owner = Owner::new(shared.clone(), Series::open(settings)?);
+        let owner = AuditWriter::new(shared.clone(), Series::open(settings)?);
         thread::Builder::new()
             .name("audit-log".into())
             .spawn(move || owner.run())

@@ -9,9 +9,9 @@ use frontdesk_state::{Amount, Limit, Settlement, Taken};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::{
+    counter_txn::{SWEPT, Turn},
     database::{self, Database, Layout, wall},
-    owner::Work,
-    tally::{SWEPT, Turn},
+    writer_thread::Work,
 };
 
 pub const LAYOUT: Layout = Layout {

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::{
     database::{self, Database, Layout, wall},
-    owner::Work,
+    writer_thread::Work,
 };
 use crate::millis;
 

@@ -5,13 +5,13 @@
 //! once they are on the disk (`FULL`). Each file has a thread of its own. The clock is the wall clock, because
 //! processes share it. The directory must be on a local disk.
 
+mod counter_txn;
 mod counts;
 mod database;
 mod kept;
-mod owner;
-mod tally;
 #[cfg(test)]
 mod tests;
+mod writer_thread;
 
 use std::{
     path::Path,
@@ -28,15 +28,15 @@ use frontdesk_state::{Amount, Away, Change, Committed, Counters, Limit, NotKept,
 use self::{
     counts::Counts,
     kept::Kept,
-    owner::{Owner, Swept, Unanswered},
+    writer_thread::{Swept, Unanswered, WriterThread},
 };
 use super::{Home, Room, Unsettled, breaker::Breaker, fresh};
 
 /// Both files of a directory.
 pub struct File {
-    counts: Owner<Counts>,
+    counts: WriterThread<Counts>,
     counts_breaker: Arc<Breaker<()>>,
-    records: Owner<Kept>,
+    records: WriterThread<Kept>,
     records_breaker: Arc<Breaker<()>>,
     tracked: AtomicU64,
     room: Room,
@@ -50,9 +50,9 @@ impl File {
         let counts = Counts::open(directory.into(), settings.max_keys)?;
         let records = Kept::open(directory.into(), settings.max_records)?;
         Ok(Self {
-            counts: Owner::start("store-counters", counts, counts_breaker.clone())?,
+            counts: WriterThread::start("store-counters", counts, counts_breaker.clone())?,
             counts_breaker,
-            records: Owner::start("store-records", records, records_breaker.clone())?,
+            records: WriterThread::start("store-records", records, records_breaker.clone())?,
             records_breaker,
             tracked: AtomicU64::new(0),
             room: Room::default(),

@@ -8,7 +8,7 @@ use super::{
     counts::Counts,
     database::{Database, Layout},
     kept::Kept,
-    owner::Work,
+    writer_thread::Work,
     *,
 };
 

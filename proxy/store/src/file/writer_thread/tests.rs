@@ -21,12 +21,12 @@ impl Work for Moody {
     }
 }
 
-fn moody() -> (Arc<Owner<Moody>>, Arc<Breaker<()>>) {
+fn moody() -> (Arc<WriterThread<Moody>>, Arc<Breaker<()>>) {
     let breaker = Arc::new(Breaker::closed("the file".into(), ()));
-    (Arc::new(Owner::start("moody", Moody, breaker.clone()).unwrap()), breaker)
+    (Arc::new(WriterThread::start("moody", Moody, breaker.clone()).unwrap()), breaker)
 }
 
-async fn sweep(owner: &Owner<Moody>, what: &'static str) {
+async fn sweep(owner: &WriterThread<Moody>, what: &'static str) {
     owner.tend(|_| what, |_| Swept::All).await;
 }
 

@@ -40,7 +40,7 @@ pub trait Work: Send + 'static {
 }
 
 /// The handle to the thread, which ends when the handle is dropped.
-pub struct Owner<W: Work> {
+pub struct WriterThread<W: Work> {
     queue: mpsc::Sender<Waiting<W>>,
     breaker: Arc<Breaker<()>>,
 }
@@ -80,7 +80,7 @@ impl Turn {
     }
 }
 
-impl<W: Work> Owner<W> {
+impl<W: Work> WriterThread<W> {
     /// Starts the thread. It opens nothing itself: `work` brings its database.
     pub fn start(name: &'static str, work: W, breaker: Arc<Breaker<()>>) -> Result<Self, String> {
         let (queue, waiting) = mpsc::channel(QUEUE);

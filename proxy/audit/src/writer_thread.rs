@@ -23,7 +23,7 @@ const HOLD: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
 /// How often the thread checks a log that cannot be written.
 const LOOK: Duration = Duration::from_secs(1);
 
-pub(super) struct Owner {
+pub(super) struct AuditWriter {
     shared: Arc<Shared>,
     series: Series,
     /// A failure has been logged.
@@ -55,7 +55,7 @@ impl Drop for Finish {
     }
 }
 
-impl Owner {
+impl AuditWriter {
     /// Checks the room at once.
     pub(super) fn new(shared: Arc<Shared>, series: Series) -> Self {
         let mut owner = Self { shared, series, trouble: false, suspicion: None };
