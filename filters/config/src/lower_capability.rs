@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{
     lower_agtp,
+    merge_policy::sensitivity_rank,
     raw::{Item, Value as Raw},
     schemas::{Pointed, Schemas},
     settings::*,
     settings_capability::KINDS,
-    strictest::sensitivity_rank,
     view::View,
 };
 

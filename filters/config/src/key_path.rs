@@ -6,13 +6,13 @@ use std::fmt;
 
 /// A dotted path such as `capabilities[2].upstream.method` (counted from 0); empty for the whole file.
 #[derive(Clone, Copy)]
-pub(super) enum Trail<'a> {
+pub(super) enum KeyPath<'a> {
     Top,
-    Key(&'a Trail<'a>, &'a str),
-    Index(&'a Trail<'a>, usize),
+    Key(&'a KeyPath<'a>, &'a str),
+    Index(&'a KeyPath<'a>, usize),
 }
 
-impl<'a> Trail<'a> {
+impl<'a> KeyPath<'a> {
     /// The position of a key in this table.
     pub(super) fn key(&'a self, key: &'a str) -> Self {
         Self::Key(self, key)
@@ -24,11 +24,11 @@ impl<'a> Trail<'a> {
     }
 }
 
-impl fmt::Display for Trail<'_> {
+impl fmt::Display for KeyPath<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Top => Ok(()),
-            Self::Key(Trail::Top, key) => out.write_str(key),
+            Self::Key(KeyPath::Top, key) => out.write_str(key),
             Self::Key(above, key) => write!(out, "{above}.{key}"),
             Self::Index(above, index) => write!(out, "{above}[{index}]"),
         }
@@ -41,10 +41,10 @@ mod tests {
 
     #[test]
     fn a_trail_reads_as_a_path() {
-        let capabilities = Trail::Top.key("capabilities");
+        let capabilities = KeyPath::Top.key("capabilities");
         let second = capabilities.index(2);
         let upstream = second.key("upstream");
         assert_eq!(upstream.key("method").to_string(), "capabilities[2].upstream.method");
-        assert_eq!(Trail::Top.to_string(), "");
+        assert_eq!(KeyPath::Top.to_string(), "");
     }
 }
