@@ -34,7 +34,7 @@ pub struct Busy;
 
 /// The cache of one directory.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct SnapshotCache {
     seen: Mutex<Seen>,
 }
 
@@ -47,7 +47,7 @@ struct Seen {
     clean: Option<Arc<Reading>>,
 }
 
-impl Shelf {
+impl SnapshotCache {
     /// Reads the directory. Blocks, and reads once at a time, so that an older reading cannot replace a newer one.
     pub fn look(&self, directory: Result<&dyn Directory, Unread>, now: SystemTime) -> View {
         let mut seen = self.seen.lock();
@@ -133,7 +133,7 @@ mod tests {
         pretend
     }
 
-    fn look(shelf: &Shelf, pretend: &Pretend) -> View {
+    fn look(shelf: &SnapshotCache, pretend: &Pretend) -> View {
         shelf.look(Ok(pretend), pretend.now())
     }
 
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_settled_directory_is_read_once() {
-        let (shelf, pretend) = (Shelf::default(), handoff());
+        let (shelf, pretend) = (SnapshotCache::default(), handoff());
         pretend.wait(10);
         assert_eq!(look(&shelf, &pretend).state(), Some(State::Ok));
         let read = pretend.reads();
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_lock_brings_back_the_last_clean_state() {
-        let (shelf, pretend) = (Shelf::default(), handoff());
+        let (shelf, pretend) = (SnapshotCache::default(), handoff());
         look(&shelf, &pretend);
         pretend.write("HANDOFF.lock", LOCK);
         pretend.write("STATUS.md", "half\n");
@@ -175,13 +175,13 @@ mod tests {
         pretend.write("HANDOFF.lock", LOCK);
         let view = look(&shelf, &pretend);
         assert_eq!(held(&view, "STATUS.md"), Some(("green\n".into(), Integrity::Verified)));
-        let fresh = look(&Shelf::default(), &pretend);
+        let fresh = look(&SnapshotCache::default(), &pretend);
         assert!(!fresh.is_snapshot && fresh.is_being_written("STATUS.md"), "nor where nothing better is known");
     }
 
     #[test]
     fn a_lock_from_the_beginning_leaves_what_is_not_written() {
-        let (shelf, pretend) = (Shelf::default(), handoff());
+        let (shelf, pretend) = (SnapshotCache::default(), handoff());
         pretend.write("HANDOFF.lock", LOCK);
         let view = look(&shelf, &pretend);
         assert_eq!((view.state(), view.is_snapshot, view.is_unsure()), (Some(State::Recovery), false, true));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_is_written_while_it_is_read_is_read_again() {
-        let (shelf, pretend) = (Shelf::default(), handoff());
+        let (shelf, pretend) = (SnapshotCache::default(), handoff());
         // Another state replaces the first as soon as one file was read.
         let next = [("STATUS.md", "done\n"), ("LOG.md", "# LOG 2\n")];
         pretend.after_reading("LOG.md", move |pretend| {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_never_holds_still_is_not_served() {
-        let (shelf, pretend) = (Shelf::default(), handoff());
+        let (shelf, pretend) = (SnapshotCache::default(), handoff());
         pretend.always_after_reading("STATUS.md", |pretend| {
             pretend.write("STATUS.md", &"again\n".repeat(pretend.reads()));
         });
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn broken_missing_and_nothing() {
-        let (shelf, pretend) = (Shelf::default(), handoff());
+        let (shelf, pretend) = (SnapshotCache::default(), handoff());
         look(&shelf, &pretend);
         pretend.write("MANIFEST.json", "{}");
         let view = look(&shelf, &pretend);
@@ -237,8 +237,8 @@ mod tests {
         look(&shelf, &pretend);
         pretend.write("NEW.md", "x");
         assert_eq!(look(&shelf, &pretend).found.unwrap().files.len(), 3, "a new one is seen");
-        assert_eq!(look(&Shelf::default(), &Pretend::default()).state(), Some(State::Bootstrap));
-        let gone = Shelf::default().look(Err(Unread::Missing), std::time::UNIX_EPOCH + Duration::from_secs(1));
+        assert_eq!(look(&SnapshotCache::default(), &Pretend::default()).state(), Some(State::Bootstrap));
+        let gone = SnapshotCache::default().look(Err(Unread::Missing), std::time::UNIX_EPOCH + Duration::from_secs(1));
         assert_eq!(gone.state(), Some(State::Bootstrap));
     }
 }
