@@ -14,8 +14,8 @@ use super::{
     line::Way,
     link::{Link, NoAnswer},
     passed::Passed,
-    pressure::Pressure,
     question::{Action, agent, arguments},
+    rate_hints::RateHints,
     sessions::Sessions,
     telemetry::Telemetry,
     verdict::{Decided, Verdict},
@@ -40,7 +40,7 @@ pub struct Harness {
     pub(super) sessions: Sessions,
     /// Counts of what other agents sent through the gateway.
     pub passed: Passed,
-    pressure: Pressure,
+    pressure: RateHints,
 }
 
 impl fmt::Debug for Harness {

@@ -11,19 +11,19 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Limits the requests about callers over a limit.
 #[derive(Debug)]
-pub(super) struct Pressure {
+pub(super) struct RateHints {
     since: Instant,
     /// Milliseconds after `since` from which the next request is allowed.
     next: AtomicU64,
 }
 
-impl Default for Pressure {
+impl Default for RateHints {
     fn default() -> Self {
         Self { since: Instant::now(), next: AtomicU64::new(0) }
     }
 }
 
-impl Pressure {
+impl RateHints {
     /// Whether a request is allowed now. If so, further ones are not for a while.
     pub(super) fn may_ask(&self) -> bool {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn only_one_of_many_at_once_may_ask() {
-        let pressure = Pressure::default();
+        let pressure = RateHints::default();
         assert_eq!((0..1000).filter(|_| pressure.may_ask()).count(), 1);
         std::thread::sleep(PAUSE);
         assert!(pressure.may_ask());
