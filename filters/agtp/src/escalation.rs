@@ -10,7 +10,7 @@ use super::{
     calling::Calling,
     error, jws,
     lifecycle::{OPERATE, operator, text},
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
 };
 use frontdesk_desk::{
     Desk, records, rfc3339,
@@ -28,13 +28,13 @@ pub(super) async fn escalate(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     given: &Map<String, Value>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     let agent = agent(calling)?;
     required(given, "task_id")?;
     let reason = required(given, "reason")?;
     if !REASONS.contains(&reason) {
         let message = format!("reason has to be one of {}.", REASONS.join(", "));
-        return Err(Wrong::new(422, "schema-validation-failed", message));
+        return Err(AgtpError::new(422, "schema-validation-failed", message));
     }
     if !given.contains_key("context") {
         return Err(missing("context"));
@@ -44,7 +44,7 @@ pub(super) async fn escalate(
         "escalation_id": id, "routed_to": "operator", "status": "pending", "task_paused": true,
         "inspect": { "target": "escalation", "escalation_id": id },
     });
-    Ok(Said { acted: true, ..Said::json(202, &body) })
+    Ok(AgtpResponse { acted: true, ..AgtpResponse::json(202, &body) })
 }
 
 /// `NOTIFY`: puts a message for the operator or the hosted agent on the human desk.
@@ -53,7 +53,7 @@ pub(super) async fn notify(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     given: &Map<String, Value>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     let agent = agent(calling)?;
     let recipient = required(given, "recipient")?;
     if !given.contains_key("content") {
@@ -63,15 +63,15 @@ pub(super) async fn notify(
         && !["critical", "informational", "background"].contains(&urgency)
     {
         let message = "urgency has to be critical, informational or background.";
-        return Err(Wrong::new(422, "schema-validation-failed", message));
+        return Err(AgtpError::new(422, "schema-validation-failed", message));
     }
     let hosted = spoken.hosted.as_ref().is_some_and(|hosted| recipient == hosted.agent_id || recipient == hosted.name);
     if !hosted && recipient != "operator" && recipient != spoken.server_id {
         let message = "The recipient is unknown. Send it to \"operator\", or to an agent of DISCOVER /agents.";
-        return Err(Wrong::new(404, "recipient-not-found", message));
+        return Err(AgtpError::new(404, "recipient-not-found", message));
     }
     let id = brought(desk, calling, "notification", "NOTIFY", given, agent).await?;
-    Ok(Said { acted: true, ..Said::json(200, &json!({ "notification_id": id })) })
+    Ok(AgtpResponse { acted: true, ..AgtpResponse::json(200, &json!({ "notification_id": id })) })
 }
 
 /// `CONFIRM`: signs a statement on something that was done, or on a doubt. Only the operator can settle a doubt.
@@ -80,19 +80,19 @@ pub(super) async fn confirm(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     given: &Map<String, Value>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     let agent = agent(calling)?;
     let target = required(given, "target_id")?;
     let status = required(given, "status")?;
     if !["accepted", "rejected", "deferred"].contains(&status) {
         let message = "status has to be accepted, rejected or deferred.";
-        return Err(Wrong::new(400, "invalid-parameter", message));
+        return Err(AgtpError::new(400, "invalid-parameter", message));
     }
     let reason = text(given, "reason")?;
     let attestation = given.get("attestation").filter(|said| !said.is_null());
     if attestation.is_some_and(|said| said.to_string().len() > LONGEST_WORD) {
         let message = format!("attestation has at most {LONGEST_WORD} bytes.");
-        return Err(Wrong::new(422, "schema-validation-failed", message));
+        return Err(AgtpError::new(422, "schema-validation-failed", message));
     }
     let tickets = Tickets::of(desk);
     let ticket = tickets.any(target).await?;
@@ -109,8 +109,8 @@ pub(super) async fn confirm(
     } else {
         let record = desk.chains.find(desk.records, target).await?;
         let record = record.and_then(|record| jws::read(&record));
-        let record =
-            record.ok_or_else(|| Wrong::new(404, "target-not-found", "Nothing is known here by this target_id."))?;
+        let record = record
+            .ok_or_else(|| AgtpError::new(404, "target-not-found", "Nothing is known here by this target_id."))?;
         // Only the operator may confirm what other agents did.
         if record.1["requesting_agent_id"] != agent {
             operator(calling, OPERATE)?;
@@ -127,11 +127,11 @@ pub(super) async fn confirm(
     let body = json!({
         "attestation_id": jws::hash(jws.as_bytes()), "timestamp": timestamp, "status": status, "attestation": jws,
     });
-    Ok(Said { acted: true, ..Said::json(200, &body) })
+    Ok(AgtpResponse { acted: true, ..AgtpResponse::json(200, &body) })
 }
 
 /// The state of a question to a person (`INSPECT`, targets `escalation` and `task`), for the agent that asked.
-pub(super) async fn looked_after(desk: &Desk<'_>, calling: &Calling<'_>, id: &str) -> Result<Value, Wrong> {
+pub(super) async fn looked_after(desk: &Desk<'_>, calling: &Calling<'_>, id: &str) -> Result<Value, AgtpError> {
     let found = Tickets::of(desk).look(id, calling.incoming.caller).await?;
     // Two agents at one address each see only their own.
     let theirs = |ticket: &Ticket| {
@@ -139,7 +139,7 @@ pub(super) async fn looked_after(desk: &Desk<'_>, calling: &Calling<'_>, id: &st
         agent.is_none_or(|agent| calling.head.agent == Some(agent))
     };
     let found = found.filter(|ticket| ticket.dialect == super::NAME && theirs(ticket));
-    let ticket = found.ok_or_else(|| Wrong::new(404, "not-found", "Nothing of yours is known here by this id."))?;
+    let ticket = found.ok_or_else(|| AgtpError::new(404, "not-found", "Nothing of yours is known here by this id."))?;
     Ok(told(&ticket))
 }
 
@@ -164,7 +164,7 @@ async fn brought(
     query: &str,
     given: &Map<String, Value>,
     agent: &str,
-) -> Result<String, Wrong> {
+) -> Result<String, AgtpError> {
     let id = records::unguessable()?;
     let wish = Wish { id, query: query.to_owned(), manner: json!({ "agent": agent }), ..Wish::default() };
     let input = Value::Object(given.clone());
@@ -174,31 +174,33 @@ async fn brought(
 }
 
 /// The Agent-ID, which a request to a person needs.
-pub(super) fn agent<'c>(calling: &Calling<'c>) -> Result<&'c str, Wrong> {
+pub(super) fn agent<'c>(calling: &Calling<'c>) -> Result<&'c str, AgtpError> {
     calling.head.agent.ok_or_else(|| {
         let message = "This is for agents that say who they are. Send Agent-ID, your canonical id.";
-        let wrong = Wrong::new(401, "unauthorized", message).with("reason", "agent-unauthenticated");
-        Wrong { reason: "agent_unauthenticated", ..wrong }
+        let wrong = AgtpError::new(401, "unauthorized", message).with("reason", "agent-unauthenticated");
+        AgtpError { reason: "agent_unauthenticated", ..wrong }
     })
 }
 
 /// A required text parameter.
-pub(super) fn required<'g>(given: &'g Map<String, Value>, name: &str) -> Result<&'g str, Wrong> {
+pub(super) fn required<'g>(given: &'g Map<String, Value>, name: &str) -> Result<&'g str, AgtpError> {
     text(given, name)?.ok_or_else(|| missing(name))
 }
 
-fn missing(name: &str) -> Wrong {
-    Wrong::new(422, "missing-parameter", format!("Send {name}; this cannot do without."))
+fn missing(name: &str) -> AgtpError {
+    AgtpError::new(422, "missing-parameter", format!("Send {name}; this cannot do without."))
 }
 
-fn undecided(why: Undecided) -> Wrong {
+fn undecided(why: Undecided) -> AgtpError {
     match why {
-        Undecided::Unknown => Wrong::new(404, "target-not-found", "Nothing waits here under this id."),
+        Undecided::Unknown => AgtpError::new(404, "target-not-found", "Nothing waits here under this id."),
         Undecided::Already(state) => {
-            Wrong::new(409, "conflict", format!("This is {} already; the first word stands.", state.word()))
+            AgtpError::new(409, "conflict", format!("This is {} already; the first word stands.", state.word()))
         }
-        Undecided::NoAnswer => Wrong::new(400, "invalid-parameter", "Accept or reject this; it takes no answer."),
-        Undecided::Blocked => Wrong::new(422, "forbidden-field", "This answer holds something that must not leave."),
+        Undecided::NoAnswer => AgtpError::new(400, "invalid-parameter", "Accept or reject this; it takes no answer."),
+        Undecided::Blocked => {
+            AgtpError::new(422, "forbidden-field", "This answer holds something that must not leave.")
+        }
         Undecided::NotKept(why) => why.into(),
     }
 }

@@ -13,7 +13,7 @@ use super::{
     calling::Calling,
     endpoint::Endpoint,
     name,
-    said::{Body, JSON, Said, Wrong},
+    response::{AgtpError, AgtpResponse, Body, JSON},
 };
 use frontdesk_config::{Capability, Settings};
 use frontdesk_desk::{
@@ -46,7 +46,13 @@ impl Spoken {
     }
 
     /// The answer of a call: a status and the data.
-    pub(super) fn done(&self, done: &Done, endpoint: &Endpoint, calling: &Calling<'_>, by_person: bool) -> Said {
+    pub(super) fn done(
+        &self,
+        done: &Done,
+        endpoint: &Endpoint,
+        calling: &Calling<'_>,
+        by_person: bool,
+    ) -> AgtpResponse {
         let status = match done.told.status.as_u16() {
             status @ (202 | 204) => status,
             _ => 200,
@@ -54,14 +60,14 @@ impl Spoken {
         if let Some(raw) = &done.told.raw {
             let kind = HeaderValue::try_from(&raw.content_type).ok().filter(|kind| !kind.is_empty());
             let kind = kind.unwrap_or_else(|| HeaderValue::from_static("application/octet-stream"));
-            return Said { body: Body::Of(kind, raw.body.clone()), ..Said::json(status, &Value::Null) };
+            return AgtpResponse { body: Body::Of(kind, raw.body.clone()), ..AgtpResponse::json(status, &Value::Null) };
         }
         if status == 204 {
-            return Said::nothing();
+            return AgtpResponse::nothing();
         }
         if done.told.omitted {
             let message = "This was carried out before; its answer was too long to be kept.";
-            return Said::json(status, &json!({ "omitted": true, "message": message }));
+            return AgtpResponse::json(status, &json!({ "omitted": true, "message": message }));
         }
         // Most answers pass unparsed.
         let looked_into = by_person || endpoint.promises_anything();
@@ -69,7 +75,7 @@ impl Spoken {
         if let Some(ticket) = data.get("ticket").filter(|_| by_person) {
             let body =
                 json!({ "status": "pending", "task_id": ticket, "inspect": { "target": "task", "task_id": ticket } });
-            return Said::json(202, &body);
+            return AgtpResponse::json(202, &body);
         }
         if let Some(name) = endpoint.lacking(&data) {
             let message = match endpoint.acts {
@@ -78,14 +84,14 @@ impl Spoken {
                 ),
                 false => format!("The site's answer lacks \"{name}\", which was promised."),
             };
-            return Wrong::new(422, "upstream_malformed_response", message).said(calling.method, calling.path);
+            return AgtpError::new(422, "upstream_malformed_response", message).said(calling.method, calling.path);
         }
-        Said::text(status, JSON, done.told.data.text())
+        AgtpResponse::text(status, JSON, done.told.data.text())
     }
 }
 
 /// 262: a person has to confirm the call first (docs/decisions/0010-confirmations.md).
-pub(super) fn confirmation(asked: &Asked) -> Wrong {
+pub(super) fn confirmation(asked: &Asked) -> AgtpError {
     let expires = UNIX_EPOCH + Duration::from_secs(asked.expires);
     let mut confirmation = json!({
         "summary": asked.summary,
@@ -103,8 +109,8 @@ pub(super) fn confirmation(asked: &Asked) -> Wrong {
         None => "A person has to confirm this. Show them the summary, and send it again with the token in the header."
             .to_owned(),
     };
-    let wrong = Wrong::required("confirmation-required", message)
+    let wrong = AgtpError::required("confirmation-required", message)
         .with("reason", asked.refusal.reason)
         .with("confirmation", confirmation);
-    Wrong { reason: asked.refusal.reason, ..wrong }
+    AgtpError { reason: asked.refusal.reason, ..wrong }
 }

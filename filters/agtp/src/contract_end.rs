@@ -8,9 +8,9 @@ use super::{
     calling::Calling,
     contract::{Bound, Contract, Ending, holder},
     contracts::Contracts,
-    human::{self, required},
+    escalation::{self, required},
     lifecycle::{self, INSPECT_ALL, operator, text},
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
     source::Source,
 };
 use frontdesk_config::Recipe;
@@ -22,7 +22,7 @@ impl Spoken {
     /// # Errors
     ///
     /// The store is unavailable.
-    pub(super) async fn contracts(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<Said, Wrong> {
+    pub(super) async fn contracts(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<AgtpResponse, AgtpError> {
         let contracts = Contracts::of(desk);
         let mut listed = Vec::new();
         if operator(calling, INSPECT_ALL).is_ok() {
@@ -39,7 +39,7 @@ impl Spoken {
                 }));
             }
         }
-        Ok(Said::json(200, &listed.iter().map(Contract::listing).collect::<Vec<_>>().into()))
+        Ok(AgtpResponse::json(200, &listed.iter().map(Contract::listing).collect::<Vec<_>>().into()))
     }
 
     /// `INSPECT target=contract`.
@@ -52,7 +52,7 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         id: &str,
-    ) -> Result<Value, Wrong> {
+    ) -> Result<Value, AgtpError> {
         let contract = found(desk, id).await?;
         if !contract.is_of(calling) {
             operator(calling, INSPECT_ALL)?;
@@ -70,9 +70,9 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         id: &str,
-    ) -> Result<Value, Wrong> {
+    ) -> Result<Value, AgtpError> {
         let found = attempts::find(desk, calling, id, operator(calling, INSPECT_ALL).is_ok()).await?;
-        let unknown = || Wrong::new(404, "not-found", "You have no such attempt, or it is no longer stored.");
+        let unknown = || AgtpError::new(404, "not-found", "You have no such attempt, or it is no longer stored.");
         found.ok_or_else(unknown)
     }
 
@@ -86,11 +86,11 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         given: &Map<String, Value>,
-    ) -> Result<Said, Wrong> {
-        human::agent(calling)?;
+    ) -> Result<AgtpResponse, AgtpError> {
+        escalation::agent(calling)?;
         let contract = found(desk, required(given, "synthesis_id")?).await?;
         if !contract.is_of(calling) {
-            return Err(Wrong::new(403, "forbidden", "Only the agent that a contract was made for lets go of it."));
+            return Err(AgtpError::new(403, "forbidden", "Only the agent that a contract was made for lets go of it."));
         }
         self.end(desk, &contract, Ending::Released, "agent-release", text(given, "actor")?).await
     }
@@ -105,7 +105,7 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         given: &Map<String, Value>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         let actor = text(given, "actor")?.or(calling.incoming.caller.name.as_deref());
         match required(given, "target")? {
             "contract" => self.revoke_contract(desk, calling, required(given, "synthesis_id")?, actor).await,
@@ -113,7 +113,7 @@ impl Spoken {
             other => {
                 let other: String = other.chars().take(64).collect();
                 let message = "There is no such target. Known are contract and stale-contracts.";
-                Err(Wrong::new(400, "unknown-target", message).with("target", other))
+                Err(AgtpError::new(400, "unknown-target", message).with("target", other))
             }
         }
     }
@@ -125,7 +125,7 @@ impl Spoken {
         calling: &Calling<'_>,
         id: &str,
         actor: Option<&str>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         // A caller who may not see it does not learn whether it exists.
         operator(calling, INSPECT_ALL)?;
         self.end(desk, &found(desk, id).await?, Ending::Revoked, "operator-revocation", actor).await
@@ -138,14 +138,14 @@ impl Spoken {
         calling: &Calling<'_>,
         mode: Option<&str>,
         actor: Option<&str>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         operator(calling, INSPECT_ALL)?;
         let agtp = &desk.compiled.settings.agtp;
         let invalidate = match mode {
             None => agtp.policies.rcns.invalidate,
             Some("invalidate") => true,
             Some("grandfather") => false,
-            Some(_) => return Err(Wrong::new(400, "bad-request", "mode has to be grandfather or invalidate.")),
+            Some(_) => return Err(AgtpError::new(400, "bad-request", "mode has to be grandfather or invalidate.")),
         };
         let contracts = Contracts::of(desk);
         let mut examined = Vec::new();
@@ -173,7 +173,7 @@ impl Spoken {
         let mode = if invalidate { "invalidate" } else { "grandfather" };
         let body =
             json!({ "target": "stale-contracts", "mode": mode, "examined": examined.len(), "contracts": examined });
-        Ok(Said { acted: true, ..Said::json(200, &body) })
+        Ok(AgtpResponse { acted: true, ..AgtpResponse::json(200, &body) })
     }
 
     async fn end(
@@ -183,7 +183,7 @@ impl Spoken {
         how: Ending,
         reason: &'static str,
         actor: Option<&str>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         let contracts = Contracts::of(desk);
         let told =
             |status: &str| json!({ "synthesis_id": contract.id, "status": status, "event_type": "rcns_release" });
@@ -192,11 +192,11 @@ impl Spoken {
             let over = contracts.find(&contract.id).await?.ok_or_else(unknown)?;
             let mut body = told(over.status(seconds()));
             body["noop"] = true.into();
-            return Ok(Said::json(200, &body));
+            return Ok(AgtpResponse::json(200, &body));
         }
         let body = told(if how == Ending::Released { "released" } else { "revoked" });
         self.note(desk, contract, reason, actor).await;
-        Ok(Said { acted: true, ..Said::json(200, &body) })
+        Ok(AgtpResponse { acted: true, ..AgtpResponse::json(200, &body) })
     }
 
     /// Adds an event to the agent's lifecycle. The contract has ended whether or not that can be stored.
@@ -206,10 +206,10 @@ impl Spoken {
     }
 }
 
-async fn found(desk: &Desk<'_>, id: &str) -> Result<Contract, Wrong> {
+async fn found(desk: &Desk<'_>, id: &str) -> Result<Contract, AgtpError> {
     Contracts::of(desk).find(id).await?.ok_or_else(unknown)
 }
 
-fn unknown() -> Wrong {
-    Wrong::new(404, "not-found", "There is no such contract, or not any more.")
+fn unknown() -> AgtpError {
+    AgtpError::new(404, "not-found", "There is no such contract, or not any more.")
 }

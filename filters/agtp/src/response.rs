@@ -16,7 +16,7 @@ const ENDPOINT: &str = "application/vnd.agtp.endpoint+json";
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct AgtpResponse {
     pub(super) status: u16,
     pub(super) body: Body,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
@@ -47,7 +47,7 @@ pub(super) struct Lineage {
     pub(super) negotiation_origin: &'static str,
 }
 
-impl Said {
+impl AgtpResponse {
     /// A status and a JSON body.
     pub(super) fn json(status: u16, value: &Value) -> Self {
         Self::text(status, JSON, value.to_string())
@@ -81,7 +81,7 @@ impl Said {
 /// The members that the drafts require stand at the top level and again in `error`: `{"status": 460, "segment":
 /// "search", "error": {"code", "method", "path", "message", "segment", "details"?}}`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wrong {
+pub(super) struct AgtpError {
     pub(super) status: u16,
     pub(super) code: Cow<'static, str>,
     pub(super) message: Cow<'static, str>,
@@ -93,7 +93,7 @@ pub(super) struct Wrong {
     pub(super) reason: &'static str,
 }
 
-impl Wrong {
+impl AgtpError {
     /// A status, a code and a sentence with advice.
     pub(super) fn new(status: u16, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -144,9 +144,9 @@ impl Wrong {
     }
 
     /// The error as an answer for a verb on a path.
-    pub(super) fn said(self, method: &str, path: &str) -> Said {
+    pub(super) fn said(self, method: &str, path: &str) -> AgtpResponse {
         let body = self.body(method, path);
-        Said { headers: self.headers, reason: Some(self.reason), ..Said::json(self.status, &body) }
+        AgtpResponse { headers: self.headers, reason: Some(self.reason), ..AgtpResponse::json(self.status, &body) }
     }
 }
 
@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn what_the_texts_name_stands_in_both_places() {
-        let body = Wrong::new(460, "endpoint-violation", "No.").with("segment", "search").body("QUERY", "/search");
+        let body = AgtpError::new(460, "endpoint-violation", "No.").with("segment", "search").body("QUERY", "/search");
         assert_eq!((&body["segment"], &body["error"]["segment"]), (&json!("search"), &json!("search")));
         assert_eq!((&body["status"], &body["error"]["path"]), (&json!(460), &json!("/search")));
-        let later = Wrong::new(429, "rate-limited", "Later.").after(7);
+        let later = AgtpError::new(429, "rate-limited", "Later.").after(7);
         let body = later.body("QUERY", "/search");
         assert_eq!((&body["retry_after"], &body["error"]["retry_after"]), (&json!(7), &json!(7)));
         assert_eq!(later.headers, [(header::RETRY_AFTER, HeaderValue::from(7_u64))]);
