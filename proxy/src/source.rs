@@ -12,7 +12,7 @@ use frontdesk_filters::site::{self, Declaration, Mistake, Outline, Outside, Refu
 
 use frontdesk_store::Store;
 
-use crate::{certificate::Certificate, outbound::lines, upstream};
+use crate::{certificate::Certificate, outbound::transports, upstream};
 
 /// The sources.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
     }
     if let Some(harness) = &settings.harness {
         let token = Some(harness.token.as_str());
-        let wrong = harness.urls.iter().filter_map(|url| lines::check(url, token).err());
+        let wrong = harness.urls.iter().filter_map(|url| transports::check(url, token).err());
         mistakes.extend(wrong.map(|e| format!("harness: {e}")));
     }
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }

@@ -10,7 +10,7 @@ use tokio::{runtime::Handle, sync::watch};
 use super::{Failure, Live, Running, running::Homes};
 use crate::{
     handoff::Handoff,
-    outbound::{Outbound, lines},
+    outbound::{Outbound, transports},
     upstream::Pool,
 };
 
@@ -69,8 +69,8 @@ pub(super) fn open_harness(
         return Ok(Some(current.clone()));
     }
     let token = Some(declared.token.as_str()).filter(|token| !token.is_empty());
-    let named = lines::names(&declared.urls).into_iter().zip(&declared.urls);
-    let ways = named.map(|(name, url)| Ok((name, lines::way(outbound, url, token)?)));
+    let named = transports::names(&declared.urls).into_iter().zip(&declared.urls);
+    let ways = named.map(|(name, url)| Ok((name, transports::way(outbound, url, token)?)));
     let harness = Harness::new(declared.clone(), ways.collect::<Result<_, String>>()?);
     let noted = noted.clone();
     harness.telemetry.on_put(move || noted.send_replace(()));

@@ -6,11 +6,11 @@ mod deliver;
 mod exchange;
 mod external_target;
 mod held;
-pub mod lines;
 mod page;
 mod post;
 mod read;
 mod token_server;
+pub mod transports;
 mod upstream_timings;
 
 use std::{

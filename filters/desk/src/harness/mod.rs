@@ -7,7 +7,6 @@
 pub mod decision;
 mod greeting;
 pub mod kinds;
-mod line;
 mod link;
 mod notes;
 mod passed;
@@ -17,16 +16,17 @@ mod rate_hints;
 mod sessions;
 mod supervisor;
 mod telemetry;
+mod transport;
 mod verdict;
 pub mod wire;
 
 pub use greeting::{Greeted, Hello, major};
-pub use line::{Line, Lost, Way};
 pub use link::{Link, NoAnswer};
 pub use passed::Passed;
 pub use question::Action;
 pub use supervisor::{Harness, Unwanted};
 pub use telemetry::Telemetry;
+pub use transport::{HarnessConnection, HarnessTransport, Lost};
 pub use verdict::ALLOWED;
 pub use verdict::{Decided, Verdict};
 pub use wire::id as answers;

@@ -11,13 +11,13 @@ use super::{
     decision::{Approval, Backpressure, Decision, strictness},
     greeting::Hello,
     kinds::{Family, Kind},
-    line::Way,
     link::{Link, NoAnswer},
     passed::Passed,
     question::{Action, agent, arguments},
     rate_hints::RateHints,
     sessions::Sessions,
     telemetry::Telemetry,
+    transport::HarnessTransport,
     verdict::{Decided, Verdict},
     wire::{self, Around},
 };
@@ -56,7 +56,7 @@ pub struct Unwanted;
 impl Harness {
     /// The harnesses of a declaration, before their handshakes. `ways` has one transport for each address, in the same
     /// order.
-    pub fn new(declared: Declared, ways: Vec<(String, Arc<dyn Way>)>) -> Self {
+    pub fn new(declared: Declared, ways: Vec<(String, Arc<dyn HarnessTransport>)>) -> Self {
         let links = ways.into_iter().map(|(name, way)| Arc::new(Link::new(name, way, declared.timeout))).collect();
         let (agent_id, session_id) = (fresh_id().to_string(), fresh_id().to_string());
         let (telemetry, sessions, passed, pressure) = Default::default();

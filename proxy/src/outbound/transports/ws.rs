@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ::http::{HeaderValue, header};
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::harness::{Line, Lost, Way};
+use frontdesk_filters::harness::{HarnessConnection, HarnessTransport, Lost};
 use futures_util::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
@@ -42,7 +42,7 @@ impl Socket {
         Self { outbound, place, authorization }
     }
 
-    async fn opened(&self) -> Result<Arc<dyn Line>, Lost> {
+    async fn opened(&self) -> Result<Arc<dyn HarnessConnection>, Lost> {
         let scheme = if self.place.tls { "wss" } else { "ws" };
         let authority = self.place.authority.to_str().unwrap_or_default();
         let url = format!("{scheme}://{authority}{}", self.place.target);
@@ -71,8 +71,8 @@ impl Socket {
 }
 
 #[async_trait]
-impl Way for Socket {
-    async fn open(&self, within: Duration) -> Result<Arc<dyn Line>, Lost> {
+impl HarnessTransport for Socket {
+    async fn open(&self, within: Duration) -> Result<Arc<dyn HarnessConnection>, Lost> {
         let opened = timeout(within, self.opened()).await;
         opened.unwrap_or_else(|_| Err(Lost(format!("no connection within {within:?}"))))
     }

@@ -25,14 +25,14 @@ impl Lost {
 
 /// The address of a harness and the transport to it.
 #[async_trait]
-pub trait Way: Send + Sync {
+pub trait HarnessTransport: Send + Sync {
     /// Opens a connection. A transport without lasting connections (HTTP) sends nothing yet.
-    async fn open(&self, within: Duration) -> Result<Arc<dyn Line>, Lost>;
+    async fn open(&self, within: Duration) -> Result<Arc<dyn HarnessConnection>, Lost>;
 }
 
 /// A connection to a harness. It takes several requests at a time.
 #[async_trait]
-pub trait Line: Send + Sync {
+pub trait HarnessConnection: Send + Sync {
     /// Sends a handshake and waits for the reply. Over HTTP, where connections change unnoticed, a later message fails
     /// with [`Lost::ungreeted`] if it would be the first on a new connection.
     async fn greet(&self, id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost> {

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{
     desk::Answer,
-    harness::{Line, Lost, Way},
+    harness::{HarnessConnection, HarnessTransport, Lost},
 };
 use parking_lot::Mutex;
 use pingora::{http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
@@ -44,8 +44,8 @@ impl Posts {
 }
 
 #[async_trait]
-impl Way for Posts {
-    async fn open(&self, _within: Duration) -> Result<Arc<dyn Line>, Lost> {
+impl HarnessTransport for Posts {
+    async fn open(&self, _within: Duration) -> Result<Arc<dyn HarnessConnection>, Lost> {
         Ok(self.0.clone())
     }
 }
@@ -73,7 +73,7 @@ enum Met {
 }
 
 #[async_trait]
-impl Line for Posting {
+impl HarnessConnection for Posting {
     async fn greet(&self, _id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost> {
         *self.met.lock() = Met::Nobody;
         let answer = self.post(message, within).await?;

@@ -21,7 +21,7 @@ for line in sys.stdin:
         print(json.dumps({"id": message["id"], "result": os.getpid()}))
 "#;
 
-async fn pid(line: &std::sync::Arc<dyn frontdesk_filters::harness::Line>) -> u64 {
+async fn pid(line: &std::sync::Arc<dyn frontdesk_filters::harness::HarnessConnection>) -> u64 {
     let answer = line.ask("p", question("p"), LONG).await.unwrap();
     let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
     answer["result"].as_u64().unwrap()

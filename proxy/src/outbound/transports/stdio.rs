@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use frontdesk_filters::harness::{Line, Lost, Way};
+use frontdesk_filters::harness::{HarnessConnection, HarnessTransport, Lost};
 use tokio::net::unix::pipe;
 
 use super::{
@@ -52,8 +52,8 @@ impl Program {
 }
 
 #[async_trait]
-impl Way for Program {
-    async fn open(&self, _within: Duration) -> Result<Arc<dyn Line>, Lost> {
+impl HarnessTransport for Program {
+    async fn open(&self, _within: Duration) -> Result<Arc<dyn HarnessConnection>, Lost> {
         let (from, to, running) = self.start().map_err(Lost)?;
         Ok(Shared::start(Lines::new(from), Sheet(to), running))
     }

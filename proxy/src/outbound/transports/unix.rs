@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use frontdesk_filters::harness::{Line, Lost, Way};
+use frontdesk_filters::harness::{HarnessConnection, HarnessTransport, Lost};
 use tokio::{net::UnixStream, time::timeout};
 
 use super::{
@@ -23,8 +23,8 @@ impl Socket {
 }
 
 #[async_trait]
-impl Way for Socket {
-    async fn open(&self, within: Duration) -> Result<Arc<dyn Line>, Lost> {
+impl HarnessTransport for Socket {
+    async fn open(&self, within: Duration) -> Result<Arc<dyn HarnessConnection>, Lost> {
         let lost = |why: String| Lost(format!("{}: {why}", self.path.display()));
         let connected = timeout(within, UnixStream::connect(&self.path)).await;
         let stream = connected.map_err(|_| lost(format!("no connection within {within:?}")))?;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use frontdesk_filters::harness::{Line, Lost};
+use frontdesk_filters::harness::{HarnessConnection, Lost};
 use futures_util::{SinkExt, StreamExt};
 use parking_lot::Mutex;
 use tokio::{
@@ -37,7 +37,7 @@ impl Peer {
 }
 
 /// A WebSocket, and the head of its opening request.
-async fn socket() -> (Arc<dyn Line>, Peer, String) {
+async fn socket() -> (Arc<dyn HarnessConnection>, Peer, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://localhost:{}/talk?k=QUERY", listener.local_addr().unwrap().port());
     let (heard, hears) = mpsc::unbounded_channel();
@@ -72,7 +72,7 @@ async fn socket() -> (Arc<dyn Line>, Peer, String) {
 }
 
 /// A Unix socket.
-async fn unix() -> (Arc<dyn Line>, Peer) {
+async fn unix() -> (Arc<dyn HarnessConnection>, Peer) {
     let dir = std::env::temp_dir().join(format!("frontdesk-lines-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir(&dir).unwrap();
     let path = dir.join("s");
@@ -101,7 +101,7 @@ async fn unix() -> (Arc<dyn Line>, Peer) {
     (line, Peer { hears, says })
 }
 
-async fn several_ask(line: Arc<dyn Line>, mut peer: Peer) {
+async fn several_ask(line: Arc<dyn HarnessConnection>, mut peer: Peer) {
     let ask = |id: &'static str| {
         let line = line.clone();
         tokio::spawn(async move { line.ask(id, question(id), LONG).await })

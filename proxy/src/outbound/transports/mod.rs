@@ -17,7 +17,7 @@ mod tests;
 use std::{iter, path::PathBuf, sync::Arc, time::Duration};
 
 use ::http::HeaderValue;
-use frontdesk_filters::harness::{Lost, Way};
+use frontdesk_filters::harness::{HarnessTransport, Lost};
 use url::Url;
 
 use super::Outbound;
@@ -28,7 +28,7 @@ const MOST: usize = 1024 * 1024;
 
 /// The transport for a URL: `http(s)://…`, `ws(s)://…`, `unix:/path` or `stdio:COMMAND ARGS`. The token is sent as
 /// `Authorization: Bearer` by transports with headers. The error describes the mistake.
-pub fn way(outbound: &Arc<Outbound>, url: &str, token: Option<&str>) -> Result<Arc<dyn Way>, String> {
+pub fn way(outbound: &Arc<Outbound>, url: &str, token: Option<&str>) -> Result<Arc<dyn HarnessTransport>, String> {
     Ok(match Leads::of(url, token)? {
         Leads::File(path) => Arc::new(unix::Socket::new(path)),
         Leads::Program(words) => Arc::new(stdio::Program::new(words)),

@@ -7,7 +7,7 @@ mod stdio;
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use frontdesk_filters::harness::{Line, Lost, Way};
+use frontdesk_filters::harness::{HarnessConnection, HarnessTransport, Lost};
 
 use crate::outbound::Outbound;
 
@@ -16,11 +16,11 @@ const LONG: Duration = Duration::from_secs(20);
 /// A short limit, for operations that must time out.
 const SHORT: Duration = Duration::from_millis(300);
 
-fn way(url: &str) -> Arc<dyn Way> {
+fn way(url: &str) -> Arc<dyn HarnessTransport> {
     super::way(&Outbound::new(), url, Some("SECRET")).unwrap()
 }
 
-async fn line(url: &str) -> Arc<dyn Line> {
+async fn line(url: &str) -> Arc<dyn HarnessConnection> {
     way(url).open(LONG).await.unwrap()
 }
 
@@ -33,7 +33,7 @@ fn answer(id: &str) -> String {
 }
 
 /// Waits until a connection has been found broken.
-async fn breaks(line: &Arc<dyn Line>) {
+async fn breaks(line: &Arc<dyn HarnessConnection>) {
     let until = tokio::time::Instant::now() + LONG;
     while !line.is_broken() {
         assert!(tokio::time::Instant::now() < until, "it never broke");

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::harness::{Line, Lost};
+use frontdesk_filters::harness::{HarnessConnection, Lost};
 use tokio::{
     sync::{mpsc, oneshot},
     time::{MissedTickBehavior, interval, timeout},
@@ -129,7 +129,7 @@ fn not_taken() -> String {
 }
 
 #[async_trait]
-impl Line for Shared {
+impl HarnessConnection for Shared {
     async fn ask(&self, id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost> {
         let asking = async {
             let mut asker = self.waiting.expect(id)?;
