@@ -53,7 +53,7 @@ mod source;
 mod spoken;
 pub mod suggest;
 mod synthesis;
-pub mod taken;
+pub mod taken_routes;
 pub mod template;
 #[cfg(test)]
 mod tests;

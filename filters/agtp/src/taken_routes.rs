@@ -6,7 +6,7 @@ use super::template::Template;
 
 /// The endpoints by verb, each with its owner.
 #[derive(Debug)]
-pub struct Taken<Who> {
+pub struct TakenRoutes<Who> {
     /// Keyed by verb, segments and placeholders. Templates with different numbers of placeholders differ in
     /// specificity and do not conflict.
     by: HashMap<(String, usize, usize), Group<Who>>,
@@ -18,13 +18,13 @@ struct Group<Who> {
     templates: Vec<(Template, Who)>,
 }
 
-impl<Who> Default for Taken<Who> {
+impl<Who> Default for TakenRoutes<Who> {
     fn default() -> Self {
         Self { by: HashMap::new() }
     }
 }
 
-impl<Who> Taken<Who> {
+impl<Who> TakenRoutes<Who> {
     /// Takes a path for a verb.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_path_is_taken_once_by_each_verb() {
-        let mut taken = Taken::default();
+        let mut taken = TakenRoutes::default();
         let mut take = |method: &str, path: &str| {
             let template = Template::parse(path, &Catalog::built_in()).unwrap_or_else(|wrong| panic!("{wrong:?}"));
             taken.take(method, template, format!("{method} {path}")).map_err(|who| who.clone())
