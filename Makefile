@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build test test-without-fast-path features clients deploy-check drill promises browser apps sites readiness setup keys check bench compare
+.PHONY: demo build test test-without-fast-path features fuzz clients deploy-check drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -28,6 +28,10 @@ test-without-fast-path:
 # Builds with each of the optional parts left out, and with all of them left out.
 features: setup
 	CARGO=$(CARGO) .ci/features test
+
+# Fuzzes what strangers and operators send: each target for SECONDS (60). The first build takes minutes.
+fuzz: setup
+	CARGO=$(CARGO) tests/fuzz/run $(or $(SECONDS),60)
 
 # Clients that others wrote, against the demo; they come from PyPI and npm.
 clients: setup keys

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::{
+    capability_kind::KINDS,
     lower_agtp, lower_pages,
+    merge_policy::sensitivity_rank,
     raw::{Item, Value as Raw},
     schemas::{Pointed, Schemas},
     settings::*,
-    strictest::sensitivity_rank,
     view::View,
 };
 
@@ -46,19 +47,6 @@ pub(super) fn capability(view: View, all: View, schemas: &Schemas) -> Option<Cap
         built_in: None,
     })
 }
-
-/// Every `type` and its kind.
-pub(super) const KINDS: [(&str, CapabilityKind); 9] = [
-    ("resource", CapabilityKind::Resource),
-    ("query", CapabilityKind::Query),
-    ("compare", CapabilityKind::Compare),
-    ("monitor", CapabilityKind::Monitor),
-    ("prepare_action", CapabilityKind::PrepareAction),
-    ("commit_action", CapabilityKind::CommitAction),
-    ("destructive_action", CapabilityKind::DestructiveAction),
-    ("event", CapabilityKind::Event),
-    ("policy", CapabilityKind::Policy),
-];
 
 /// The kind of a `type`; `None` for an unknown word.
 pub fn capability_kind(word: &str) -> Option<CapabilityKind> {

@@ -10,6 +10,7 @@ use http::StatusCode;
 
 use super::{
     extension::Keys,
+    key_path::KeyPath,
     lower_capability,
     mistake::Findings,
     names,
@@ -17,7 +18,6 @@ use super::{
     rules_pages,
     rules_shared::unique,
     schemas::{Pointed, Schemas},
-    trail::Trail,
 };
 
 /// The checks of `[[capabilities]]` and of all keys that name one.
@@ -30,7 +30,7 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
     let recipes = root.at(&["agtp", "recipes"]).map(Item::items).unwrap_or_default();
     let ids = Names::of(capabilities, "id", "the id of a capability");
     let recipe_names = Names::of(recipes, "name", "a recipe of [[agtp.recipes]]");
-    let all = Trail::Top.key("capabilities");
+    let all = KeyPath::Top.key("capabilities");
     for (index, capability) in capabilities.iter().enumerate() {
         let trail = all.index(index);
         safe_defaults(capability, &trail, found);
@@ -93,7 +93,7 @@ impl<'a> Names<'a> {
 }
 
 /// Warns where a missing value is read as a restriction, and where a declared value lifts one.
-fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
+fn safe_defaults(capability: &Item, trail: &KeyPath, found: &mut Findings) {
     if capability.get("risk_level").is_none() {
         let finding = found.warning(capability.line, trail.key("risk_level"), "missing; it is published as high");
         finding.hint("write low, medium, high or critical");
@@ -134,7 +134,7 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
 }
 
 /// Checks that there is exactly one way to call the site.
-fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
+fn way(capability: &Item, trail: &KeyPath, found: &mut Findings) {
     let upstream = capability.get("upstream");
     let given = |key: &str| upstream.and_then(|upstream| upstream.get(key)).filter(|item| item.bool() != Some(false));
     let mut ways = ["path", "url", "recipe", "desk"].into_iter().filter_map(|key| Some((key, given(key)?)));
@@ -183,7 +183,7 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
 }
 
 /// Checks the templates.
-fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
+fn templates(capability: &Item, trail: &KeyPath, found: &mut Findings) {
     let targets =
         [capability.get("endpoint"), capability.at(&["upstream", "path"]), capability.at(&["upstream", "url"])];
     for (item, key) in targets.into_iter().zip(["endpoint", "upstream.path", "upstream.url"]) {

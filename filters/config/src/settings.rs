@@ -12,6 +12,7 @@ use frontdesk_page::{
 };
 
 pub use super::{
+    capability_kind::{AuthNeed, BuiltIn, CapabilityKind},
     settings_agtp::*,
     settings_callers::*,
     settings_capability::*,

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use serde_json::Value;
 
 use super::Settings;
-use super::{AgtpCapability, Recipe};
+use super::{
+    AgtpCapability, Recipe,
+    capability_kind::{AuthNeed, BuiltIn, CapabilityKind},
+};
 use frontdesk_base::schema::Schema;
 
 /// A `[[capabilities]]` entry. The complete table is in `Declaration::contract`.
@@ -41,74 +44,6 @@ pub struct Capability {
     pub agtp: AgtpCapability,
     /// Set for a built-in capability, which the site's own pages answer.
     pub built_in: Option<BuiltIn>,
-}
-
-/// The built-in capabilities (AHP §4.1 has both names).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuiltIn {
-    /// What the site is, and who runs it.
-    SiteInfo,
-    /// What its pages say.
-    ContentSearch,
-}
-
-/// `type` of a capability (AICP §5.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CapabilityKind {
-    Resource,
-    Query,
-    Compare,
-    Monitor,
-    PrepareAction,
-    CommitAction,
-    DestructiveAction,
-    Event,
-    Policy,
-}
-
-/// `auth` of a capability, from the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AuthNeed {
-    None,
-    Optional,
-    Required,
-}
-
-impl AuthNeed {
-    /// The word in a declaration.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Optional => "optional",
-            Self::Required => "required",
-        }
-    }
-}
-
-impl CapabilityKind {
-    /// Whether it changes something: prepare, commit and destructive actions.
-    pub fn is_action(self) -> bool {
-        matches!(self, Self::PrepareAction | Self::CommitAction | Self::DestructiveAction)
-    }
-
-    /// Whether it changes nothing; setting up a watch counts as a change.
-    pub fn is_read(self) -> bool {
-        matches!(self, Self::Resource | Self::Query | Self::Compare | Self::Policy)
-    }
-
-    /// The word in a declaration.
-    pub fn word(self) -> &'static str {
-        let known = super::lower_capability::KINDS.iter().find(|(_, kind)| *kind == self);
-        known.map_or("", |(word, _)| word)
-    }
-
-    /// The default HTTP method.
-    pub fn usual_method(self) -> &'static str {
-        match self {
-            Self::Resource | Self::Policy => "GET",
-            _ => "POST",
-        }
-    }
 }
 
 impl Capability {

@@ -11,6 +11,7 @@ mod firewall;
 #[cfg(feature = "handoff")]
 mod handoff;
 mod health;
+mod help_text;
 #[cfg(feature = "tools")]
 mod import;
 #[cfg(feature = "tools")]
@@ -18,7 +19,6 @@ mod import_site;
 #[cfg(feature = "tools")]
 mod inspect;
 mod left_out;
-mod lessons;
 mod live;
 mod man;
 mod run;
@@ -253,7 +253,7 @@ struct What {
 
 /// The whole command line, with examples and exit codes in its help.
 fn command() -> clap::Command {
-    lessons::taught(Cli::command())
+    help_text::taught(Cli::command())
 }
 
 /// Parses the command line and runs the command.
