@@ -97,7 +97,7 @@ mod tests {
 
     /// The names of all commands that do something, as the lessons name them.
     fn commands(of: &Command, before: &str, found: &mut Vec<(String, bool)>) {
-        for command in of.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set()) {
+        for command in of.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = format!("{before} {}", command.get_name()).trim().to_owned();
             found.push((name.clone(), command.has_subcommands()));
             commands(command, &name, found);

@@ -265,6 +265,23 @@ fn every() -> Vec<CommandHelp> {
             next: "Open a new shell: it reads the script when it starts.",
         },
         CommandHelp {
+            command: "explain",
+            examples: vec![
+                e("a reason of a refusal", "explain rate_limited"),
+                e("an alert", "explain FrontdeskStoreAway"),
+                e("a metric", "explain frontdesk_rejections_total"),
+                e("some words of a log message", "explain could not be accepted"),
+            ],
+            parts: &[(CODES, &[("0", "success"), ("1", "the manual does not name it"), ("2", MISUSE)])],
+            next: "frontdesk help errors shows the whole table.",
+        },
+        CommandHelp {
+            command: "help",
+            examples: vec![e("about a command", "help run"), e("a page of the manual", "help operate | less")],
+            parts: &[(CODES, &[("0", "success"), ("2", "there is no such command or page")])],
+            next: "frontdesk explain WORD finds one word in all pages.",
+        },
+        CommandHelp {
             command: "man",
             examples: vec![e("read one", "man run | man -l -"), e("install all", "man --dir ~/.local/share/man/man1")],
             parts: &[(CODES, &[("0", "success"), ("2", "there is no such command, or the pages cannot be written")])],
