@@ -78,6 +78,7 @@ mod hostile_inputs;
 mod house;
 mod https_sites;
 mod import;
+mod import_calls;
 mod import_cycles;
 mod inspect;
 mod kept_connections;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Settings;
 use super::{AgtpCapability, Recipe};
-use frontdesk_base::schema::Schema;
+use frontdesk_base::{parameter::Style as ParameterStyle, schema::Schema};
 
 /// A `[[capabilities]]` entry. The complete table is in `Declaration::contract`.
 #[derive(Debug, Clone)]
@@ -27,8 +27,12 @@ pub struct Capability {
     pub idempotency_required: bool,
     pub cache_ttl: Duration,
     pub exposed: bool,
+    /// The group in which agents find it, for example a tag of an OpenAPI document.
+    pub group: Option<String>,
     /// The resolved schema, self-contained, where it is inline or has a known name; else `None`.
     pub input_schema: Option<Value>,
+    /// The input schema as it is written, where it has definitions of its own that its references lead to.
+    pub written_input_schema: Option<Value>,
     pub output_schema: Option<Value>,
     /// The same schema, compiled, to validate inputs.
     pub input: Option<Arc<Schema>>,
@@ -130,7 +134,9 @@ impl Capability {
             idempotency_required: false,
             cache_ttl: Duration::MAX,
             exposed: true,
+            group: None,
             input_schema: None,
+            written_input_schema: None,
             output_schema: None,
             input: None,
             upstream: Some(Call { recipe: Some(recipe.name.clone()), ..Call::default() }),
@@ -218,11 +224,52 @@ pub struct Call {
     /// A status of the site, and the name of the failure.
     pub errors: Vec<(u16, String)>,
     pub timeout: Option<Duration>,
-    pub form: bool,
+    /// The form of the body; `None`: JSON, where the method has a body.
+    pub body: Option<BodyForm>,
+    /// Its media type, where it is not the usual one of its form.
+    pub content_type: Option<String>,
+    /// Without any input for it there is no body.
+    pub body_optional: bool,
+    /// How single inputs are written, by their declared names.
+    pub parameters: Vec<(String, Parameter)>,
+    /// Inputs that the input schema does not name are left out.
+    pub drop_undeclared: bool,
     pub headers: Vec<(String, String)>,
     /// The site tolerates repeated calls.
     pub idempotent: bool,
     pub response: ResponseKind,
+}
+
+/// The form of a request body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyForm {
+    Json,
+    /// `application/x-www-form-urlencoded`.
+    Form,
+    /// `multipart/form-data`.
+    Multipart,
+    /// No body: inputs go to the query.
+    None,
+}
+
+/// How one input is written into the request.
+#[derive(Debug, Clone, Default)]
+pub struct Parameter {
+    /// `None`: where the method's other inputs go, or into its place of the path.
+    pub place: Option<ParameterPlace>,
+    pub style: Option<ParameterStyle>,
+    /// Its name at the site, where the style writes it into the path.
+    pub name: Option<String>,
+}
+
+/// Where an input goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterPlace {
+    Path,
+    Query,
+    Header,
+    /// The whole body.
+    Body,
 }
 
 /// The form of a 2xx answer from the site.

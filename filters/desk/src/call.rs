@@ -1,12 +1,13 @@
 //! Builds the request to the site for a capability: the input in its declared places, and none of the agent's own
 //! headers.
 
+mod parts;
 #[cfg(test)]
 mod tests;
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -17,16 +18,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{
-    composition::way,
-    schema::Violation,
-    target::{Target, escaped, pairs, write_pairs},
-};
+use self::parts::{Form, Parts};
+use super::{composition::way, schema::Violation, target::Target};
 use frontdesk_caller::{
     Caller,
     forwarded::{self, Meaning},
 };
-use frontdesk_config::{Capability, ResponseKind, Settings};
+use frontdesk_config::{Capability, Parameter, ParameterPlace, ResponseKind, Settings};
 
 /// One request to the site.
 #[derive(Debug, Clone)]
@@ -37,7 +35,7 @@ pub struct Call<'a> {
     /// A path and a query.
     pub target: String,
     /// Headers besides those that every request of a client gets.
-    pub headers: &'a [(HeaderName, HeaderValue)],
+    pub headers: Cow<'a, [(HeaderName, HeaderValue)]>,
     pub body: Bytes,
     /// The time limit for the whole exchange.
     pub limit: Duration,
@@ -109,7 +107,19 @@ pub(super) struct CallPlan {
     /// The site's names that only a renamed input may use, or that no input may use because the operator set the
     /// value.
     taken: HashSet<String>,
-    leftover: Leftover,
+    /// The names in the query that the operator wrote out.
+    fixed: HashSet<String>,
+    /// Names that the input schema declares, so that no spelling of another name can be meant.
+    declared: HashSet<String>,
+    /// How single inputs are written, by their declared names.
+    parameters: HashMap<String, Parameter>,
+    body: Form,
+    /// Without any input for it there is no body.
+    body_optional: bool,
+    /// The media type of the body. A multipart type lacks its boundary.
+    content_type: Option<HeaderValue>,
+    /// Every request has it, so it is among the headers.
+    is_typed: bool,
     headers: Vec<(HeaderName, HeaderValue)>,
     limit: Duration,
     most: usize,
@@ -118,14 +128,6 @@ pub(super) struct CallPlan {
     /// The declared output names, and the path to each in the site's answer.
     pub(super) output: Vec<(String, Vec<String>)>,
     pub(super) errors: HashMap<u16, Arc<str>>,
-}
-
-/// Where inputs go that have no place in the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Leftover {
-    Query,
-    Json,
-    Form,
 }
 
 impl CallPlan {
@@ -150,11 +152,9 @@ impl CallPlan {
             }
             None => (None, address.clone()),
         };
-        let leftover = match method {
-            Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS => Leftover::Query,
-            _ if call.form => Leftover::Form,
-            _ => Leftover::Json,
-        };
+        let body = Form::of(&method, call.body);
+        let usual = body.usual_type();
+        let content_type = call.content_type.as_deref().filter(|_| usual.is_some()).or(usual);
         let mut headers = vec![(header::USER_AGENT, HeaderValue::from_static("frontdesk"))];
         let accept = if call.response == ResponseKind::Json { "application/json, */*;q=0.1" } else { "*/*" };
         headers.push((header::ACCEPT, HeaderValue::from_static(accept)));
@@ -163,24 +163,20 @@ impl CallPlan {
             headers.retain(|(other, _)| *other != name);
             headers.push((name, value));
         }
-        match leftover {
-            Leftover::Query => {}
-            Leftover::Json => headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json"))),
-            Leftover::Form => {
-                let form = HeaderValue::from_static("application/x-www-form-urlencoded");
-                headers.push((header::CONTENT_TYPE, form));
-            }
-        }
+        let content_type = content_type.map(HeaderValue::from_str).transpose().ok()?;
+        let is_typed = !call.body_optional && body != Form::Multipart;
+        headers.extend(content_type.iter().filter(|_| is_typed).map(|kind| (header::CONTENT_TYPE, kind.clone())));
         let renamed: HashMap<String, String> = call.rename_input.iter().cloned().collect();
         let query = target.split_once('?').map_or("", |(_, query)| query);
-        let fixed = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name.into_owned());
+        let fixed: HashSet<String> =
+            url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name.into_owned()).collect();
+        let declared = declared(capability);
         // Names that some frameworks (Rack, Symfony, Express) read as the method, wherever they stand.
-        let known = |name: &str| capability.input_schema.as_ref().is_some_and(|s| s["properties"].get(name).is_some());
-        let method_override = (!known("_method")).then(|| "_method".to_owned());
+        let method_override = (!declared.contains("_method")).then(|| "_method".to_owned());
         let taken = renamed
             .values()
             .cloned()
-            .chain(fixed)
+            .chain(fixed.iter().cloned())
             .chain(method_override)
             .map(|name| folded(&name).into_owned())
             .collect();
@@ -193,7 +189,13 @@ impl CallPlan {
             target,
             renamed,
             taken,
-            leftover,
+            fixed,
+            declared,
+            parameters: call.parameters.iter().cloned().collect(),
+            body,
+            body_optional: call.body_optional,
+            content_type,
+            is_typed,
             headers,
             limit: call.timeout.unwrap_or(settings.upstream.read_timeout),
             most: settings.protection.max_answer,
@@ -217,41 +219,52 @@ impl CallPlan {
         for name in self.target.names() {
             placed.push(self.ours(input, name));
         }
-        let mut target = self.target.fill(|name| input.get(self.ours(input, name)))?;
+        let written = |name: &str| {
+            let ours = self.ours(input, name);
+            let parameter = self.parameters.get(ours)?;
+            let theirs = parameter.name.as_deref().unwrap_or(name);
+            Some(parameter.style?.in_path(theirs, input.get(ours).unwrap_or(&Value::Null)))
+        };
+        let mut target = self.target.fill_written(|name| input.get(self.ours(input, name)), written)?;
         if self.hides && frontdesk_firewall::is_hidden(&target) {
             return Err(Violation::new("", "This leads to something that is not to be had here."));
         }
-        let mut left = BTreeMap::new();
+        let (mut parts, usual) = (Parts::default(), Parameter::default());
         for (name, value) in input.iter().filter(|(name, _)| !placed.contains(&name.as_str())) {
             let theirs = match self.renamed.get(name) {
                 Some(theirs) => theirs,
                 // The name would duplicate a value that was checked under another name, or that the operator set.
-                None if self.taken.contains(&*folded(name)) => {
-                    let message = "There is no such input; the site uses this name for something else.".to_owned();
-                    return Err(Violation::new(&format!("/{}", escaped(name)), &message));
-                }
+                None if self.is_taken(name) => return Err(foreign(name)),
                 None => name,
             };
-            left.insert(theirs.as_str(), value);
-        }
-        let body = match self.leftover {
-            Leftover::Query => {
-                let path = target.len();
-                target.push(if target.contains('?') { '&' } else { '?' });
-                write_pairs(&mut target, left);
-                if target.len() == path + 1 {
-                    target.truncate(path);
-                }
-                Bytes::new()
+            let parameter = self.parameters.get(name).unwrap_or(&usual);
+            if let Some(style) = parameter.style
+                && style.spreads(value).any(|key| self.taken.contains(&*folded(key)) || self.is_sent(input, name, key))
+            {
+                return Err(foreign(name));
             }
-            Leftover::Json => Bytes::from(serde_json::to_vec(&left).unwrap_or_default()),
-            Leftover::Form => Bytes::from(pairs(left)),
+            parts.add(self.body, theirs, value, parameter).map_err(|what| Violation::of(name, &what))?;
+        }
+        parts.write_query(&mut target);
+        let (body, content_type) = match self.body {
+            Form::Query => (Bytes::new(), None),
+            _ if self.body_optional && parts.has_no_body() => (Bytes::new(), None),
+            form => parts.body(form, self.content_type.as_ref()).map_err(|what| Violation::new("", &what))?,
         };
+        let content_type = content_type.filter(|_| !self.is_typed);
+        let mut headers = Cow::Borrowed(self.headers.as_slice());
+        if content_type.is_some() || !parts.headers.is_empty() {
+            let mut own: Vec<_> = headers.into_owned();
+            own.retain(|(name, _)| parts.headers.iter().all(|(other, _)| other != name));
+            own.extend(parts.headers);
+            own.extend(content_type.map(|kind| (header::CONTENT_TYPE, kind)));
+            headers = Cow::Owned(own);
+        }
         Ok(Call {
             elsewhere: self.elsewhere.as_ref(),
             method: &self.method,
             target,
-            headers: &self.headers,
+            headers,
             body,
             limit: self.limit,
             send_by: None,
@@ -261,13 +274,48 @@ impl CallPlan {
         })
     }
 
+    /// Whether an input that is not renamed would be taken for another one at the site.
+    fn is_taken(&self, name: &str) -> bool {
+        if !self.declared.contains(name) {
+            return self.taken.contains(&*folded(name));
+        }
+        // A declared name may stand in the query and in the body.
+        let same = |(ours, theirs): (&String, &String)| theirs == name && self.place(ours) == self.place(name);
+        self.fixed.contains(name) || self.renamed.iter().any(same)
+    }
+
+    /// Where an input goes.
+    fn place(&self, name: &str) -> ParameterPlace {
+        let declared = self.parameters.get(name).and_then(|parameter| parameter.place);
+        let is_in_path = || self.target.names().any(|place| place == name).then_some(ParameterPlace::Path);
+        let usual = if self.body == Form::Query { ParameterPlace::Query } else { ParameterPlace::Body };
+        declared.or_else(is_in_path).unwrap_or(usual)
+    }
+
+    /// Whether another input has this name at the site.
+    fn is_sent(&self, input: &Map<String, Value>, own: &str, key: &str) -> bool {
+        let mut others = input.keys().filter(|name| *name != own);
+        others.any(|name| self.renamed.get(name).unwrap_or(name) == key)
+    }
+
     /// The input for a placeholder: the input of the same name, or the one that is renamed to it.
     fn ours<'n>(&'n self, input: &Map<String, Value>, name: &'n str) -> &'n str {
-        if input.contains_key(name) && !self.taken.contains(&*folded(name)) {
+        if input.contains_key(name) && !self.is_taken(name) {
             return name;
         }
         self.renamed.iter().find(|(_, theirs)| *theirs == name).map_or(name, |(ours, _)| ours)
     }
+}
+
+/// The refusal of an input whose name the site uses for something else.
+fn foreign(name: &str) -> Violation {
+    Violation::of(name, "There is no such input; the site uses this name for something else.")
+}
+
+/// The names that a capability's input schema declares at its top level.
+fn declared(capability: &Capability) -> HashSet<String> {
+    let properties = capability.input_schema.as_ref().and_then(|schema| schema["properties"].as_object());
+    properties.into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
 /// A name, folded as the most lenient sites do: case, blanks and dots, `a[]` for `a`, and nothing after a NUL.

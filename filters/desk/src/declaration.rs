@@ -16,5 +16,15 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
                 found.mistake(entry.line, key, why);
             }
         }
+        for entry in capability.at(&["upstream", "parameters"]).map(Item::entries).unwrap_or_default() {
+            if entry.item.get("in").and_then(Item::str) != Some("header") {
+                continue;
+            }
+            let renamed = capability.at(&["upstream", "rename_input"]).and_then(|names| names.get(&entry.key));
+            if let Err(why) = static_header(renamed.and_then(Item::str).unwrap_or(&entry.key), "") {
+                let key = format_args!("capabilities[{index}].upstream.parameters.{}", entry.key);
+                found.mistake(entry.line, key, why);
+            }
+        }
     }
 }

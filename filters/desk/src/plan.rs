@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     call::CallPlan,
     composition::{Composition, Part},
+    declared::Declared,
     input::Forbidden,
     summary,
     summary::Summary,
@@ -18,6 +19,8 @@ use frontdesk_config::{BuiltIn, Capability, CapabilityKind, Recipe, Settings};
 pub(super) struct Plan {
     pub(super) way: Way,
     pub(super) forbidden: Forbidden,
+    /// The inputs that are not left out; `None`: all.
+    pub(super) declared: Option<Declared>,
     pub(super) summary: Summary,
     pub(super) consequence: String,
     /// How long answers are cached; zero: not at all.
@@ -71,6 +74,7 @@ impl Plan {
         Self {
             way,
             forbidden: Forbidden::new(&capability.privacy.forbidden_fields),
+            declared: Declared::of(capability),
             summary,
             consequence: consequence.unwrap_or_else(|| summary::usual_consequence(capability).into()),
             ttl: capability.kept_for(settings),

@@ -7,6 +7,7 @@
 mod call;
 mod envelope;
 mod era;
+mod find;
 mod gate;
 mod message;
 mod resources;
