@@ -95,7 +95,7 @@ async fn mcp_what_is_not_listed_is_found_and_called_by_name() {
     let origin = origin().await;
     let many: String = (0..1000)
         .map(|n| {
-            let schema = "input_schema = { type = 'object', properties = { n = { type = 'string' } } }";
+            let schema = "input_schema = { type = 'object', properties = { n = { type = 'string' } } }\nupstream = { method = 'GET', path = '/api/flights' }";
             query(&format!("many.n{n}"), &format!("\ngroup = 'numbers'\n{schema}"))
         })
         .collect();

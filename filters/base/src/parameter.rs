@@ -66,9 +66,10 @@ impl Style {
         let delimiter = match self.kind {
             Kind::Deep => return deep(out, &name_of(name), value, 0),
             Kind::Json => {
-                return Ok(if !value.is_null() {
-                    pair(out, &name_of(name), &text_of(&value.to_string()))
-                });
+                if !value.is_null() {
+                    pair(out, &name_of(name), &text_of(&value.to_string()));
+                }
+                return Ok(());
             }
             Kind::Space => "%20",
             Kind::Pipe => "%7C",

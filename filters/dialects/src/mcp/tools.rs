@@ -56,7 +56,7 @@ impl Tools {
             }
             own.into_iter().for_each(|own| carry_over(own, &mut schema));
             let composition = own.map(composition).unwrap_or_default();
-            composed.extend((!composition.is_empty()).then(|| (tools.len(), composition)));
+            composed.extend((!composition.is_empty()).then_some((tools.len(), composition)));
             tools.push(tool(listed, declaration, schema));
             functions.insert(listed.name.clone(), function);
         }

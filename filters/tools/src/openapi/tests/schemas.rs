@@ -28,7 +28,7 @@ fn parameters_and_body_are_one_object() {
     let (text, capability) = one("3.0.3", "/pets/{petId}", "put", operation.clone());
     let expected = json!({
         "type": "object",
-        "required": ["petId", "body_petId", "name"],
+        "required": ["petId", "name", "body_petId"],
         "additionalProperties": false,
         "properties": {
             "petId": {"type": "integer"},
