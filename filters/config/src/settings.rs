@@ -13,6 +13,7 @@ use frontdesk_page::{
 
 pub use super::{
     settings_agtp::*,
+    settings_call::*,
     settings_callers::*,
     settings_capability::*,
     settings_firewall::*,

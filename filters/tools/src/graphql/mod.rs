@@ -68,7 +68,7 @@ pub(crate) fn import(
     if capabilities == 0 {
         return Err(unreadable("has no query or mutation that can be imported"));
     }
-    Ok(Imported { text: page.text, capabilities, left_out, reviews: page.reviews })
+    Ok(Imported { text: page.text, capabilities, left_out, reviews: page.reviews, probe: None })
 }
 
 /// The origin and the path of a server; a file says neither.

@@ -57,7 +57,7 @@ pub(super) fn declaration(
         page.text.push_str("response = \"xml\"\n");
         count += 1;
     }
-    Imported { text: page.text, capabilities: count, left_out: left_out.len(), reviews: page.reviews }
+    Imported { text: page.text, capabilities: count, left_out: left_out.len(), reviews: page.reviews, probe: None }
 }
 
 fn capability(page: &mut Lines, found: &Found, ids: &mut HashSet<String>) {
