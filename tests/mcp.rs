@@ -99,7 +99,9 @@ async fn mcp_what_is_not_listed_is_found_and_called_by_name() {
             query(&format!("many.n{n}"), &format!("\ngroup = 'numbers'\n{schema}"))
         })
         .collect();
-    let desk = site(&origin, &many).start().await;
+    let schema = "input_schema = { type = 'object', properties = { n = { type = 'string', 'x-mcp-header' = 'N' } } }\n\
+                  upstream = { method = 'GET', path = '/api/flights' }";
+    let desk = site(&origin, &(many + &query("many.repeated", &format!("\n{schema}")))).start().await;
     let (mut listed, mut cursor) = (Vec::new(), Value::Null);
     let mut bytes = 0;
     loop {
@@ -137,6 +139,11 @@ async fn mcp_what_is_not_listed_is_found_and_called_by_name() {
     {
         error(&desk.rpc(post(call("call_capability", wrong).to_string())).await, 200, -32602);
     }
+    // A client that has only found the name cannot know which arguments its headers would have to repeat.
+    let by_name = json!({ "name": "call_capability", "arguments": { "name": "many_repeated", "input": { "n": "x" } } });
+    assert_eq!(result(&desk.rpc(stateless("tools/call", by_name)).await)["isError"], false);
+    let itself = json!({ "name": "many_repeated", "arguments": { "n": "x" } });
+    error(&desk.rpc(stateless("tools/call", itself)).await, 400, -32020);
 }
 
 #[tokio::test]

@@ -52,7 +52,8 @@ fn headers(index: usize, capability: &Item, found: &mut Findings) {
         let key = format_args!("capabilities[{index}].upstream.{table}.{}", entry.key);
         let is_input = *table == "parameters";
         let value = entry.item.str().filter(|_| !is_input).unwrap_or_default();
-        let same = || all.iter().find(|(_, other, of)| other.line != entry.line && of.eq_ignore_ascii_case(name));
+        let is_other = |of: &&str, key: &str| (*of, key) != (*table, &*entry.key);
+        let same = || all.iter().find(|(of, other, own)| is_other(of, &other.key) && own.eq_ignore_ascii_case(name));
         if let Err(why) = static_header(name, value) {
             found.mistake(entry.line, key, why);
         } else if let Some((other, first, _)) = same().filter(|_| is_input) {

@@ -3,7 +3,14 @@
 use frontdesk_base::target::plain;
 use serde_json::Value;
 
+use crate::fingerprint::fingerprint;
+
+/// Digits of a boundary.
+const BOUNDARY: usize = 32;
+
 /// Fields as a body, and its boundary. Each item of a list is a part of its own.
+///
+/// The boundary is a digest of the parts: no part can contain it, and one that tries costs no second attempt.
 pub(super) fn body(fields: &[(&str, &Value)]) -> (String, String) {
     let mut parts = Vec::new();
     for (name, value) in fields {
@@ -19,9 +26,8 @@ pub(super) fn body(fields: &[(&str, &Value)]) -> (String, String) {
             parts.push(format!("Content-Disposition: form-data; name=\"{name}\"\r\n{kind}\r\n{}\r\n", plain(value)));
         }
     }
-    let numbered = |number: u32| format!("frontdesk-part-{number}");
-    let is_free = |boundary: &String| !parts.iter().any(|part| part.contains(boundary.as_str()));
-    let boundary = (0..).map(numbered).find(is_free).unwrap_or_default();
+    let digest = fingerprint(&parts.iter().map(String::as_bytes).collect::<Vec<_>>());
+    let boundary = format!("frontdesk-{}", digest.get(..BOUNDARY).unwrap_or(&digest));
     let mut body: String = parts.iter().map(|part| format!("--{boundary}\r\n{part}")).collect();
     body.push_str(&format!("--{boundary}--\r\n"));
     (body, boundary)

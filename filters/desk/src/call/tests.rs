@@ -134,21 +134,53 @@ fn bodies_have_their_declared_form() {
         assert_eq!((told, std::str::from_utf8(&call.body).unwrap()), (Some(kind), body), "{lines}");
     }
     let parts = of("body = \"multipart\"");
-    let call = parts.call(&json!({ "a\"b": "--frontdesk-part-0", "n": [1, {}] })).unwrap();
+    let call = parts.call(&json!({ "a\"b": "--frontdesk-", "n": [1, {}] })).unwrap();
     let body = String::from_utf8(call.body.to_vec()).unwrap();
-    assert!(
-        body.starts_with(
-            "--frontdesk-part-1\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\n--frontdesk-part-0\r\n"
-        ),
-        "{body}"
-    );
-    assert!(
-        body.contains("Content-Type: application/json\r\n\r\n{}\r\n") && body.ends_with("\r\n--frontdesk-part-1--\r\n"),
-        "{body}"
-    );
+    let kind = call.headers.iter().find(|(name, _)| name == "content-type").unwrap().1.to_str().unwrap();
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
+    assert!(body.matches(boundary).count() == 4 && boundary.len() == 42, "{kind}: {body}");
+    let other = parts.call(&json!({ "a": boundary })).unwrap();
+    assert_eq!(String::from_utf8_lossy(&other.body).matches(boundary).count(), 1, "another body has another boundary");
+    let first = "\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\n--frontdesk-\r\n";
+    assert!(body.starts_with(&format!("--{boundary}{first}")), "{body}");
+    assert!(body.contains("Content-Type: application/json\r\n\r\n{}\r\n"), "{body}");
+    assert!(body.ends_with(&format!("\r\n--{boundary}--\r\n")), "{body}");
     let none = of("body = \"none\"");
     assert_eq!(called(&none, &json!({ "a": 1 })).unwrap(), ("POST /b?a=1".into(), String::new()));
     let optional = of("body_optional = true");
     let call = optional.call(&json!({})).unwrap();
     assert!(call.body.is_empty() && call.headers.iter().all(|(name, _)| name != "content-type"));
+}
+
+#[test]
+fn a_body_that_is_written_out_has_the_inputs_without_another_place() {
+    let lines = "method = \"PUT\"\npath = \"/b/{id}\"\nrename_input = { q = \"query\" }\n\
+                 parameters = { page = { in = \"query\" }, X-Trace = { in = \"header\" } }\n\
+                 content_type = \"application/vnd.api+json\"\nbody_optional = true\n\
+                 body_template = '{\"id\": {{ input.id }}, \"all\": {{ input }}}'";
+    let plan = plan(&format!("[capabilities.upstream]\n{lines}"));
+    let input = json!({ "id": 7, "q": "x", "page": 2, "X-Trace": "t" });
+    let call = plan.call(&input).unwrap();
+    assert_eq!((call.method.as_str(), call.target.as_str()), ("PUT", "/b/7?page=2"));
+    assert_eq!(call.body, "{\"id\": 7, \"all\": {\"query\":\"x\"}}");
+    let header =
+        |name: &str| call.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.to_str().unwrap());
+    assert_eq!((header("content-type"), header("x-trace")), (Some("application/vnd.api+json"), Some("t")));
+    // What it writes out is sent even if there is no input for it.
+    assert_eq!(plan.call(&json!({ "id": 7 })).unwrap().body, "{\"id\": 7, \"all\": {}}");
+    assert!(!plan.is_plain_read());
+}
+
+#[test]
+fn only_what_anybody_can_send_is_a_plain_read() {
+    let read = |more: &str| plan(&format!("upstream = {{ method = \"GET\", path = \"/x\"{more} }}")).is_plain_read();
+    assert!(read("") && read(", parameters = { q = { in = \"query\" } }"));
+    assert!(!read(", headers = { X-Key = \"k\" }") && !read(", parameters = { key = { in = \"header\" } }"));
+}
+
+#[test]
+fn no_header_is_sent_twice() {
+    let of = plan("upstream = { path = \"/x\", parameters = { a = { in = \"header\" }, A = { in = \"header\" } } }");
+    assert_eq!(called(&of, &json!({ "a": "1", "A": "2" })), Err("/a".into()));
+    assert!(called(&of, &json!({ "a": "1" })).is_ok());
 }

@@ -147,8 +147,9 @@ impl Finder {
         };
         let page: Vec<Value> = ranked.iter().skip(offset).take(limit).map(|entry| entry.told(SCHEMA)).collect();
         let mut told = json!({ "total": ranked.len(), "capabilities": page });
-        if offset + limit < ranked.len() {
-            told["next_offset"] = (offset + limit).into();
+        let next = offset.saturating_add(limit);
+        if next < ranked.len() {
+            told["next_offset"] = next.into();
         }
         if ranked.is_empty() {
             let groups: Vec<&str> = self.groups.iter().take(GROUPS).map(|(group, _)| group.as_str()).collect();

@@ -139,6 +139,23 @@ impl Server {
         Ok(envelope::members(finder.found(&call::arguments(request)?)?))
     }
 
+    /// The same, if its headers repeat the arguments of a listed tool. A call by name has none: its client does not know
+    /// the schema.
+    fn repeating(
+        &self,
+        incoming: &Incoming<'_>,
+        read: Option<(Request, Era)>,
+    ) -> Result<Option<(Request, Era)>, Box<Served>> {
+        if let Some((request, Era::Stateless)) = &read
+            && let Some(function) = request.tool().and_then(|name| self.tools.find(name))
+            && let Ok(arguments) = call::arguments(request)
+            && let Err(problem) = self.parameter_headers.check(function.index, incoming.headers, &arguments)
+        {
+            return Err(Box::new(refused(problem.to(request).in_era(Era::Stateless))));
+        }
+        Ok(read)
+    }
+
     /// The same; a call of the tool that calls another one is a call of that one.
     fn by_name(&self, read: Option<(Request, Era)>) -> Result<Option<(Request, Era)>, Box<Served>> {
         let Some((mut request, era)) = read else { return Ok(None) };
@@ -212,9 +229,6 @@ impl Server {
         let function =
             function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
         let arguments = call::arguments(request)?;
-        if era == Era::Stateless {
-            self.parameter_headers.check(function.index, incoming.headers, &arguments)?;
-        }
         let most = &desk.compiled.settings.sessions.max_body;
         if !function.is_structured() && incoming.body.len() > *most {
             let what =
@@ -290,7 +304,8 @@ impl Serve for Server {
     }
 
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
-        let read = read(desk, incoming).and_then(|read| self.by_name(read));
+        let read = read(desk, incoming);
+        let read = read.and_then(|read| self.repeating(incoming, read)).and_then(|read| self.by_name(read));
         if let Ok(Some((request, era))) = &read
             && request.method == "tools/call"
             && !self.is_search(request)

@@ -89,3 +89,9 @@ fn words_are_compared_without_their_endings() {
     assert_eq!(words("created"), words("create"));
     assert_eq!(words("status"), ["status"]);
 }
+
+#[test]
+fn a_page_far_behind_the_last_is_empty() {
+    let told = found(&finder(10), json!({ "query": "thing", "offset": u64::MAX, "limit": 20 }));
+    assert_eq!((&told["total"], &told["capabilities"], &told["next_offset"]), (&json!(10), &json!([]), &Value::Null));
+}
