@@ -92,7 +92,7 @@ impl<'v> Parts<'v> {
             (Form::Json, Some(value)) => json(value),
             (Form::Json, None) => Bytes::from(serde_json::to_vec(&self.fields).unwrap_or_default()),
             (Form::Urlencoded, whole) => {
-                let fields = pairs(self.fields(whole).into_iter());
+                let fields = pairs(self.fields(whole));
                 Bytes::from(joined(fields, &self.styled_fields))
             }
             (Form::Multipart, whole) => {

@@ -53,6 +53,7 @@ fn queries_and_mutations_become_capabilities() {
         "mutation($input: Cancel!) { cancel(input: $input) }",
         "requires_user_confirmation = true",
         "failed = \"/errors\"",
+        "undeclared = \"drop\"",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

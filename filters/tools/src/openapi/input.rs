@@ -143,6 +143,14 @@ impl Input {
         self.properties.insert(ours.to_owned(), value);
     }
 
+    /// Whether an input is this header. The case of a header's name does not count.
+    fn has_header(&self, name: &str) -> bool {
+        let theirs =
+            |ours: &String| self.renamed.iter().find(|(own, _)| own == ours).map_or(ours.clone(), |(_, of)| of.clone());
+        let headers = self.parameters.iter().filter(|(_, styled)| styled.place == Some("header"));
+        headers.into_iter().any(|(ours, _)| theirs(ours).eq_ignore_ascii_case(name))
+    }
+
     fn parameter<'d>(&mut self, parameter: &Parameter<'d>, beside_body: bool, schemas: &mut Schemas<'d>) {
         let Parameter { name, place, required, own, .. } = *parameter;
         let must = if required { ", which the site requires," } else { "" };
@@ -154,7 +162,8 @@ impl Input {
         if !can_be_renamed(name) {
             return self.notes.push(leave_out("its name cannot be written here"));
         }
-        if self.renamed.iter().any(|(_, theirs)| theirs == name) || self.properties.contains_key(name) {
+        let has_header = place == "header" && self.has_header(name);
+        if has_header || self.renamed.iter().any(|(_, theirs)| theirs == name) || self.properties.contains_key(name) {
             return self.notes.push(leave_out("another parameter has its name"));
         }
         let fixed = self.path.split_once('?').map_or("", |(_, query)| query);

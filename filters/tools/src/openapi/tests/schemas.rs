@@ -183,3 +183,13 @@ fn as_deep_as_is_accepted_can_be_read_again() {
     }
     panic!("nothing is accepted");
 }
+
+#[test]
+fn a_header_is_an_input_once() {
+    let header = |name: &str| json!({"name": name, "in": "header", "schema": {"type": "string"}});
+    let operation = json!({"parameters": [header("X-Trace"), header("x-trace"), header("X-Other")], "responses": {}});
+    let (text, capability) = one("3.0.3", "/pets", "get", operation);
+    let names: Vec<&String> = capability["input_schema"]["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["X-Other", "X-Trace"], "{text}");
+    assert!(text.contains("review: the header \"x-trace\" is left out: another parameter has its name"), "{text}");
+}
