@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build test test-without-fast-path features fuzz clients deploy-check drill promises browser apps sites readiness setup keys check bench compare
+.PHONY: demo build test test-without-fast-path features fuzz clients documents deploy-check drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -37,6 +37,12 @@ fuzz: setup
 clients: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/clients/run ./target/debug/frontdesk
+
+# Imports the largest API documents that npm has, and random ones, and calls what they describe. Once more with another
+# seed: make documents SEED=2.
+documents: setup keys
+	$(CARGO) build --locked --bin frontdesk
+	tests/clients/documents/run ./target/debug/frontdesk $(SEED)
 
 # Checks deploy/ with the Kubernetes schemas, promtool, systemd-analyze, and a linter of container files.
 deploy-check: setup keys

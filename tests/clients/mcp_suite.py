@@ -167,7 +167,7 @@ def main() -> int:
             assert failed["isError"], failed
             schema = input_schema(url, "json_schema_2020_12_tool")
             assert schema["$schema"].endswith("/2020-12/schema") and schema["additionalProperties"] is False, schema
-            assert schema["properties"]["address"]["properties"]["street"] == {"type": "string"}, schema
+            assert schema["$defs"]["address"]["properties"]["street"] == {"type": "string"}, schema
             return run(url, at)
         finally:
             process.terminate()

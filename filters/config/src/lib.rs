@@ -43,6 +43,7 @@ mod schema;
 mod schemas;
 mod settings;
 mod settings_agtp;
+mod settings_call;
 mod settings_callers;
 mod settings_capability;
 mod settings_firewall;

@@ -20,6 +20,9 @@ use super::{
     schemas::{Pointed, Schemas},
 };
 
+/// Kilobytes of an input schema that are worth a warning.
+const LARGE: usize = 8;
+
 /// The checks of `[[capabilities]]` and of all keys that name one.
 pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Findings) {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
@@ -51,6 +54,9 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
                 // It is published but not enforced.
             } else if let Err(why) = schemas.compiled(item) {
                 found.mistake(item.line, trail.key(key), format!("is no JSON Schema that can be used: {why}"));
+            } else if let Some(kilobytes) = schemas.length(item).map(|bytes| bytes >> 10).filter(|kb| *kb >= LARGE) {
+                let what = format!("has {kilobytes} KB, and every agent that uses it has to read it");
+                found.warning(item.line, trail.key(key), what).hint("leave out what agents do not need");
             }
         }
         if let Some(item) = capability.at(&["upstream", "recipe"]) {
@@ -151,6 +157,9 @@ fn way(capability: &Item, trail: &KeyPath, found: &mut Findings) {
             "errors",
             "timeout",
             "body",
+            "content_type",
+            "body_optional",
+            "parameters",
             "headers",
             "idempotent",
             "response",
@@ -191,6 +200,7 @@ fn templates(capability: &Item, trail: &KeyPath, found: &mut Findings) {
             found.mistake(item.line, trail.key(key), why);
         }
     }
+    parameters(capability, trail, found);
     if let Some(names) = capability.at(&["upstream", "rename_input"]) {
         let mut theirs = HashSet::new();
         for entry in names.entries() {
@@ -227,6 +237,42 @@ fn templates(capability: &Item, trail: &KeyPath, found: &mut Findings) {
         if told != status {
             let what = format!("agents get this name with {}; HTTP asks more of {}", told.as_u16(), status.as_u16());
             found.warning(entry.line, trail.key("upstream").key("errors").key(&entry.key), what);
+        }
+    }
+}
+
+/// Checks that the parts of `upstream` that write the request fit together.
+fn parameters(capability: &Item, trail: &KeyPath, found: &mut Findings) {
+    let upstream = |key: &str| capability.at(&["upstream", key]);
+    let usual = || text(capability, "type").and_then(lower_capability::capability_kind).map(|kind| kind.usual_method());
+    let method = upstream("method").and_then(Item::str).or_else(|| text(capability, "method")).or_else(usual);
+    let form = upstream("body").and_then(Item::str);
+    let is_written_out = upstream("body_template").is_some();
+    // `rules_pages` has the rules for a form of the site.
+    let has_none = !is_written_out
+        && upstream("form").is_none()
+        && (form == Some("none")
+            || matches!(method, Some("GET" | "HEAD" | "OPTIONS"))
+            || method == Some("DELETE") && form.is_none());
+    let trail = trail.key("upstream");
+    for key in ["content_type", "body_optional"] {
+        if let Some(item) = upstream(key).filter(|item| has_none && item.bool() != Some(false)) {
+            found.warning(item.line, trail.key(key), "has no effect: this request has no body");
+        }
+    }
+    let mut whole: Option<String> = None;
+    for entry in upstream("parameters").map(Item::entries).unwrap_or_default() {
+        let parameters = trail.key("parameters");
+        let at = parameters.key(&entry.key);
+        if entry.item.get("in").and_then(Item::str) != Some("body") {
+            continue;
+        }
+        if is_written_out {
+            found.mistake(entry.line, at, "is the body, and upstream.body_template is there too");
+        } else if let Some(first) = whole.replace(entry.key.to_string()) {
+            found.mistake(entry.line, at, format!("\"{first}\" is the whole body already"));
+        } else if has_none {
+            found.mistake(entry.line, at, "is the body, and this request has none").hint("write body = \"json\"");
         }
     }
 }

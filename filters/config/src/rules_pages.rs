@@ -9,7 +9,6 @@ use super::{key_path::KeyPath, mistake::Findings, raw::Item};
 pub(super) fn rules(capability: &Item, path: &KeyPath, found: &mut Findings) {
     let Some(upstream) = capability.get("upstream") else { return };
     let path = path.key("upstream");
-    let text = |key: &str| upstream.get(key).and_then(Item::str);
     if let Some(item) = upstream.get("failed")
         && let Some(text) = item.str().filter(|text| !text.is_empty())
         && !text.trim_start_matches('!').starts_with('/')
@@ -19,15 +18,16 @@ pub(super) fn rules(capability: &Item, path: &KeyPath, found: &mut Findings) {
             .mistake(item.line, path.key("failed"), what)
             .hint("write \"/errors\", or \"!/ok\" for something false or missing");
     }
-    if let (Some(item), None) = (upstream.get("content_type"), text("body_template")) {
-        found.warning(item.line, path.key("content_type"), "has no effect without upstream.body_template");
-    }
     if let Some(item) = upstream.get("body_template").filter(|item| item.str().is_some_and(|text| !text.is_empty())) {
         for other in ["form", "body"] {
             if upstream.get(other).is_some() {
                 let what = format!("upstream.{other} is there too; a call has one body");
                 found.mistake(item.line, path.key("body_template"), what);
             }
+        }
+        if let Some(optional) = upstream.get("body_optional").filter(|item| item.bool() != Some(false)) {
+            let what = "has no effect beside upstream.body_template, which is always sent";
+            found.warning(optional.line, path.key("body_optional"), what);
         }
     }
     if let Some(extract) = upstream.get("extract") {
@@ -63,14 +63,21 @@ pub(super) fn rules(capability: &Item, path: &KeyPath, found: &mut Findings) {
         found.mistake(item.line, path.key("response"), what);
     }
     if let Some(form) = upstream.get("form") {
-        form_rules(form, upstream, &path.key("form"), found);
+        form_rules(form, upstream, &path, found);
     }
 }
 
-fn form_rules(form: &Item, upstream: &Item, path: &KeyPath, found: &mut Findings) {
+fn form_rules(form: &Item, upstream: &Item, outer: &KeyPath, found: &mut Findings) {
+    let path = &outer.key("form");
     if upstream.get("path").is_none() {
         let what = "upstream.path is missing: it is the address that the form is sent to";
         found.mistake(form.line, path.key("page"), what);
+    }
+    for key in ["parameters", "content_type", "body_optional"] {
+        if let Some(item) = upstream.get(key) {
+            let what = "has no effect beside upstream.form: the page says how its fields are sent";
+            found.warning(item.line, outer.key(key), what);
+        }
     }
     if let Some(item) = form.get("page")
         && let Some(Err(why)) = item.str().map(Target::parse)

@@ -236,6 +236,13 @@ struct Import {
     /// Include deprecated operations.
     #[arg(long)]
     deprecated: bool,
+    /// Include only operations with this id or path, with * for anything: listPets, "/pets/*", "GET /pets/*". May be
+    /// repeated, or a list with commas.
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Include only operations with this tag, with * for anything. May be repeated, or a list with commas.
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    tag: Vec<String>,
 }
 
 #[derive(Args)]

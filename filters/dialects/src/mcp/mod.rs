@@ -10,6 +10,7 @@ mod elicitation;
 mod envelope;
 mod era;
 mod files;
+mod find;
 mod gate;
 mod identity;
 mod message;

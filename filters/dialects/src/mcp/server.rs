@@ -16,7 +16,7 @@ use super::{
     elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{self, Era, META_SERVER},
-    gate,
+    find, gate,
     identity::Identity,
     message::{self, Message, Request},
     parameter_headers::ParameterHeaders,
@@ -74,8 +74,17 @@ impl Server {
     fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
         about.insert("capabilities".into(), json!({ "tools": {}, "resources": {}, "completions": {} }));
-        if let Some(instructions) = self.identity.instructions() {
-            about.insert("instructions".into(), instructions.into());
+        let unlisted = self.tools.finder().map(|_| {
+            format!(
+                "Not every capability of this site is a tool: {} finds the others, {} calls them.",
+                find::FIND,
+                find::CALL
+            )
+        });
+        let own = self.identity.instructions().map(str::to_owned);
+        let instructions: Vec<String> = own.into_iter().chain(unlisted).collect();
+        if !instructions.is_empty() {
+            about.insert("instructions".into(), instructions.join(" ").into());
         }
         about
     }
@@ -107,7 +116,9 @@ impl Server {
             ("initialize", Era::Handshake) => (self.initialize(request), false),
             ("ping", Era::Handshake) => (String::new(), false),
             ("server/discover", Era::Stateless) => (self.discover(), true),
-            ("tools/list", _) => (self.tools.page(cursor)?.to_owned(), true),
+            ("tools/list", _) => (self.tools.page(cursor, era)?.to_owned(), true),
+            // The only call that comes here: it reads published text.
+            ("tools/call", _) => (self.found(request)?, false),
             ("resources/list", _) => (resources::list(desk, cursor).await?, true),
             ("resources/templates/list", _) => (resources::templates(desk), true),
             // Not announced, but some clients ask all the same.
@@ -119,6 +130,45 @@ impl Server {
             _ => return Err(Problem::new(NO_METHOD, "This method is not known here.".into())),
         };
         Ok(envelope::result(&request.id, &self.in_era(members, era, kept)))
+    }
+
+    /// The capabilities that a call asks for.
+    fn found(&self, request: &Request) -> Result<String, Problem> {
+        let unknown = || Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into());
+        let finder = self.tools.finder().ok_or_else(unknown)?;
+        Ok(envelope::members(finder.found(&call::arguments(request)?)?))
+    }
+
+    /// The same, if its headers repeat the arguments of a listed tool. A call by name has none: its client does not know
+    /// the schema.
+    fn repeating(
+        &self,
+        incoming: &Incoming<'_>,
+        read: Option<(Request, Era)>,
+    ) -> Result<Option<(Request, Era)>, Box<Served>> {
+        if let Some((request, Era::Stateless)) = &read
+            && let Some(function) = request.tool().and_then(|name| self.tools.find(name))
+            && let Ok(arguments) = call::arguments(request)
+            && let Err(problem) = self.parameter_headers.check(function.index, incoming.headers, &arguments)
+        {
+            return Err(Box::new(refused(problem.to(request).in_era(Era::Stateless))));
+        }
+        Ok(read)
+    }
+
+    /// The same; a call of the tool that calls another one is a call of that one.
+    fn by_name(&self, read: Option<(Request, Era)>) -> Result<Option<(Request, Era)>, Box<Served>> {
+        let Some((mut request, era)) = read else { return Ok(None) };
+        if request.tool() == Some(find::CALL) && self.tools.finder().is_some() {
+            let called = request.call_by_name();
+            called.map_err(|problem| Box::new(refused(problem.to(&request).in_era(era))))?;
+        }
+        Ok(Some((request, era)))
+    }
+
+    /// Whether a call only asks for capabilities.
+    fn is_search(&self, request: &Request) -> bool {
+        request.tool() == Some(find::FIND) && self.tools.finder().is_some()
     }
 
     /// Adds the result members of 2026-07-28. The results do not depend on the caller.
@@ -179,9 +229,6 @@ impl Server {
         let function =
             function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
         let arguments = call::arguments(request)?;
-        if era == Era::Stateless {
-            self.parameter_headers.check(function.index, incoming.headers, &arguments)?;
-        }
         let most = &desk.compiled.settings.sessions.max_body;
         if !function.is_structured() && incoming.body.len() > *most {
             let what =
@@ -258,8 +305,10 @@ impl Serve for Server {
 
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let read = read(desk, incoming);
+        let read = read.and_then(|read| self.repeating(incoming, read)).and_then(|read| self.by_name(read));
         if let Ok(Some((request, era))) = &read
             && request.method == "tools/call"
+            && !self.is_search(request)
         {
             return self.call(desk, incoming, request, *era).await;
         }

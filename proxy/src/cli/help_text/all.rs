@@ -159,6 +159,10 @@ fn every() -> Vec<CommandHelp> {
             examples: vec![
                 e("from a file", &format!("import {imported} api.yaml --out frontdesk.toml")),
                 e("from a site", &format!("import {imported} https://example.com/api.json --out frontdesk.toml")),
+                e(
+                    "a part of a large document",
+                    &format!("import {imported} api.json --tag pets --only \"GET /pets*\""),
+                ),
             ],
             parts: &[(
                 CODES,
