@@ -161,7 +161,7 @@ fn every() -> Vec<CommandHelp> {
                 e("from a site", &format!("import {imported} https://example.com/api.json --out frontdesk.toml")),
                 e(
                     "a part of a large document",
-                    &format!("import {imported} api.json --tag pets --only \"GET /pets*\""),
+                    &format!("import {imported} api.json --tag pets --tag orders"),
                 ),
             ],
             parts: &[(
