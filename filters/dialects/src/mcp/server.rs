@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::StatusCode;
+use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -12,7 +12,8 @@ use super::{
         ahp::{Converse, Conversed},
         arguments::Function,
     },
-    HANDSHAKES, STATELESS, call, completion,
+    HANDSHAKES, STATELESS, answers, call, completion,
+    dialogue::Dialogue,
     elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{self, Era, META_SERVER},
@@ -21,6 +22,8 @@ use super::{
     message::{self, Message, Request},
     parameter_headers::ParameterHeaders,
     resources,
+    session::{self, Session},
+    skills, stream, tasks,
     tools::Tools,
 };
 use frontdesk_base::{
@@ -36,7 +39,7 @@ use frontdesk_desk::{
 };
 
 /// Its name in the audit log.
-const DIALECT: &str = super::DIALECT.name;
+pub(super) const DIALECT: &str = super::DIALECT.name;
 
 /// The endpoint, prepared.
 #[derive(Debug)]
@@ -81,50 +84,71 @@ impl Server {
     }
 
     fn initialize(&self, request: &Request) -> String {
-        let asked = request.params.get("protocolVersion").and_then(Value::as_str);
-        let version = match asked {
-            // A client that names no version is treated as the oldest.
-            None => HANDSHAKES[0],
-            Some(asked) => HANDSHAKES.into_iter().find(|known| *known == asked).unwrap_or(HANDSHAKES[3]),
-        };
         let mut result = self.about();
-        result.insert("protocolVersion".into(), version.into());
+        result.insert("protocolVersion".into(), negotiated(request).into());
         result.insert("serverInfo".into(), self.identity.server_info());
         envelope::members(result)
     }
 
-    fn discover(&self) -> String {
+    fn discover(&self, desk: &Desk<'_>) -> String {
         let mut result = self.about();
+        // There are none, but who asks for them is answered, and so it is said.
+        result["capabilities"]["prompts"] = json!({});
+        let mut extensions = json!({ tasks::EXTENSION: {} });
+        if !skills::all(desk).is_empty() {
+            extensions[skills::EXTENSION] = json!({});
+        }
+        result["capabilities"]["extensions"] = extensions;
         result.insert("supportedVersions".into(), json!([STATELESS]));
         result.insert("_meta".into(), json!({ META_SERVER: self.identity.server_info() }));
         envelope::members(result)
     }
 
     /// Handles all methods but calls.
-    async fn asked(&self, desk: &Desk<'_>, request: &Request, era: Era) -> Result<Reply, Problem> {
+    async fn asked(
+        &self,
+        desk: &Desk<'_>,
+        incoming: &Incoming<'_>,
+        request: &Request,
+        era: Era,
+    ) -> Result<Reply, Problem> {
         let cursor = request.params.get("cursor");
         let (members, kept) = match (request.method.as_str(), era) {
             ("initialize", Era::Handshake) => (self.initialize(request), false),
             ("ping", Era::Handshake) => (String::new(), false),
-            ("server/discover", Era::Stateless) => (self.discover(), true),
+            ("server/discover", Era::Stateless) => (self.discover(desk), true),
+            ("tasks/get" | "tasks/update" | "tasks/cancel", Era::Stateless) => {
+                let from = (&*self.converse, &self.tools, &*self.base(incoming.authority));
+                (tasks::asked(desk, incoming, request, from).await?, false)
+            }
+            ("skills/list" | "skills/get", Era::Stateless) => (skills::asked(desk, request)?, true),
             ("tools/list", _) => (self.tools.page(cursor)?.to_owned(), true),
             ("resources/list", _) => (resources::list(desk, cursor).await?, true),
             ("resources/templates/list", _) => (resources::templates(desk), true),
-            // Not announced, but some clients ask all the same.
+            // There are none, but some clients ask all the same.
             ("prompts/list", _) => ("\"prompts\":[]".to_owned(), true),
+            ("prompts/get", Era::Stateless) => {
+                return Err(Problem::new(INVALID_PARAMS, "There is no such prompt. See prompts/list.".into()));
+            }
             ("completion/complete", _) => {
                 (completion::complete(desk, &resources::template(desk), &request.params)?, false)
             }
             ("resources/read", _) => (resources::read(desk, request.params.get("uri"), era).await?, true),
             _ => return Err(Problem::new(NO_METHOD, "This method is not known here.".into())),
         };
-        Ok(envelope::result(&request.id, &self.in_era(members, era, kept)))
+        let reply = envelope::result(&request.id, &self.in_era(members, era, kept));
+        let session = match request.method.as_str() {
+            "initialize" => session::begun(desk, negotiated(request), &request.params).await?,
+            _ => None,
+        };
+        Ok(session.into_iter().fold(reply, |reply, id| reply.with_value(session::HEADER, id)))
     }
 
     /// Adds the result members of 2026-07-28. The results do not depend on the caller.
     fn in_era(&self, members: String, era: Era, kept: bool) -> String {
         match era {
             Era::Handshake => members,
+            Era::Stateless if members.is_empty() => "\"resultType\":\"complete\"".to_owned(),
             Era::Stateless if kept => {
                 format!("{members},\"resultType\":\"complete\",\"ttlMs\":{},\"cacheScope\":\"public\"", self.ttl_ms)
             }
@@ -134,6 +158,10 @@ impl Server {
 
     /// A tool call: authenticates, applies the limits, and calls the tool.
     async fn call(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request, era: Era) -> Served {
+        let session = match session::of(desk, incoming, era).await {
+            Ok(session) => session,
+            Err(problem) => return refused(problem.to(request)),
+        };
         let beside = call::Beside::of(request);
         let presented = beside.as_ref().ok().and_then(|beside| beside.auth);
         let named = match proven(desk.compiled.judge(), desk.counters, incoming.caller, presented).await {
@@ -158,7 +186,7 @@ impl Server {
         };
         let incoming = Incoming { caller, body: incoming.body.clone(), ..*incoming };
         let called = match beside {
-            Ok(beside) => self.called(desk, &incoming, request, era, &beside).await,
+            Ok(beside) => self.called(desk, &incoming, request, (era, session.as_ref()), &beside).await,
             Err(problem) => Err(problem),
         };
         stand(called.unwrap_or_else(|problem| refused(problem.to(request).in_era(era))), standing)
@@ -170,7 +198,7 @@ impl Server {
         desk: &Desk<'_>,
         incoming: &Incoming<'_>,
         request: &Request,
-        era: Era,
+        (era, session): (Era, Option<&Session>),
         beside: &call::Beside<'_>,
     ) -> Result<Served, Problem> {
         let name = request.params.get("name").and_then(Value::as_str);
@@ -205,10 +233,21 @@ impl Server {
             Era::Stateless => elicitation::resume(desk, incoming.caller, name, request, &mut question).await?,
             Era::Handshake => false,
         };
-        let conversed = self.converse.converse(desk, incoming, question, DIALECT).await;
+        let dialogue = Dialogue { converse: &self.converse, desk, incoming, request, index: function.index, session };
+        let conversed = match dialogue.carry_out(question).await {
+            Ok(conversed) => conversed,
+            Err(served) => return Ok(*served),
+        };
         // A person who does not want to answer is not asked again.
-        if may_ask && let Some(members) = elicitation::ask(desk, incoming.caller, name, &conversed.turn, elicits).await
-        {
+        let asked = match may_ask {
+            true => elicitation::ask(desk, incoming.caller, name, &conversed.turn, elicits).await,
+            false => None,
+        };
+        let instead = match asked {
+            Some(members) => Some(members),
+            None => tasks::begun(desk, incoming.caller, request, era, &conversed.turn).await,
+        };
+        if let Some(members) = instead {
             let reply = envelope::result(&request.id, &members);
             return Ok(Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() });
         }
@@ -237,7 +276,7 @@ impl Server {
         function: &Function,
         (request, era, authority): (&Request, Era, &str),
     ) -> Served {
-        let reply = self.told(request, era, call::answered(&conversed.turn, function, &self.base(authority)));
+        let reply = self.told(request, era, call::answered(&conversed.turn, Some(function), &self.base(authority)));
         Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() }
     }
 
@@ -256,12 +295,16 @@ impl Serve for Server {
         true
     }
 
+    fn streams(&self, headers: &HeaderMap) -> bool {
+        stream::is_taken(headers)
+    }
+
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let read = read(desk, incoming);
         if let Ok(Some((request, era))) = &read
             && request.method == "tools/call"
         {
-            return self.call(desk, incoming, request, *era).await;
+            return stream::ended(incoming, self.call(desk, incoming, request, *era).await);
         }
         // The other methods read published text: a client initialises, lists and pings before it calls.
         let standing = match count(desk, Counted::Content, incoming.caller).await {
@@ -272,14 +315,23 @@ impl Serve for Server {
             }
         };
         let served = match read {
-            Ok(Some((request, era))) => match self.asked(desk, &request, era).await {
+            Ok(Some((request, era))) => match self.asked(desk, incoming, &request, era).await {
                 Ok(reply) => reply.into(),
                 Err(problem) => refused(problem.to(&request).in_era(era)),
             },
-            Ok(None) => Reply::empty(StatusCode::ACCEPTED).into(),
+            Ok(None) => answers::heard(desk, incoming).await,
             Err(served) => *served,
         };
         stand(served, standing)
+    }
+}
+
+/// The version that a handshake settles on.
+fn negotiated(request: &Request) -> &'static str {
+    match request.params.get("protocolVersion").and_then(Value::as_str) {
+        // A client that names no version is treated as the oldest.
+        None => HANDSHAKES[0],
+        Some(asked) => HANDSHAKES.into_iter().find(|known| *known == asked).unwrap_or(HANDSHAKES[3]),
     }
 }
 
