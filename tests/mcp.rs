@@ -262,7 +262,7 @@ async fn mcp_reads_what_it_lists_and_nothing_else() {
     let seen = origin.requests().len();
     for resource in resources {
         let uri = resource["uri"].as_str().expect("a uri");
-        assert!(uri.starts_with("https://site.test/"), "{uri}");
+        assert!(uri.starts_with("https://site.test/") || uri.starts_with("skill://"), "{uri}");
         let read = desk.result(&message("resources/read", json!({ "uri": uri }))).await;
         let contents = &read["contents"][0];
         assert_eq!((&contents["uri"], &contents["mimeType"]), (&resource["uri"], &resource["mimeType"]), "{read}");

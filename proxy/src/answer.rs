@@ -86,6 +86,18 @@ pub async fn send_plain(session: &mut Session, reply: Reply, running: &Running) 
     write(session, head.into(), body).await
 }
 
+/// Writes the head of a reply whose end is not known yet, and the first of its body.
+pub async fn begin(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
+    let (head, first) = plain_head(reply, running.snapshot.links.every());
+    let mut head = ResponseHeader::from(head);
+    let downstream = session.as_downstream_mut();
+    if downstream.as_http2().is_none() {
+        head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
+    }
+    downstream.write_response_header(Box::new(head)).await?;
+    downstream.write_response_body(first, false).await.map(drop)
+}
+
 /// The head of a reply without its length, with lowercase names, and the body.
 pub fn plain_head(reply: Reply, link: Option<&HeaderValue>) -> (response::Parts, Bytes) {
     let Reply { status, headers, body, .. } = reply;

@@ -9,6 +9,7 @@ pub(crate) mod call;
 pub(crate) mod ctx;
 mod decide;
 mod early_answer;
+pub(crate) mod events;
 pub(crate) mod failure;
 pub(crate) mod forwarding;
 pub(crate) mod head;

@@ -10,8 +10,10 @@ async fn mcp_d1_speaks_to_plain_posts_of_2024() {
     let hello = result(&desk.rpc(plain(message("initialize", json!({ "protocolVersion": "2024-11-05" })))).await);
     assert_eq!(hello["protocolVersion"], "2024-11-05");
     assert_eq!(hello["capabilities"], json!({ "tools": {}, "resources": {}, "completions": {} }));
-    let who =
-        json!({ "name": "Example Travel", "version": "0.1", "ahp": "0.1", "manifest": "/.well-known/agent.json" });
+    let who = json!({
+        "name": "Example Travel", "title": "Example Travel", "websiteUrl": "https://site.test", "version": "0.1",
+        "ahp": "0.1", "manifest": "/.well-known/agent.json",
+    });
     assert_eq!(hello["serverInfo"], who, "§D.6");
     let tools = result(&desk.rpc(plain(message("tools/list", json!({})))).await);
     assert_eq!(tools["tools"].as_array().map(Vec::len), Some(6), "{tools}");

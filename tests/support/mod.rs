@@ -15,6 +15,7 @@ pub mod collector;
 pub mod contract;
 pub mod desk;
 pub mod dir;
+pub mod events;
 pub mod exact;
 pub mod faulty;
 pub mod frames_h2;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use crate::{Account, Compiled, Desk, explain::Explain, message::count_unread};
+use crate::{Account, Compiled, Desk, Events, explain::Explain, message::count_unread};
 use frontdesk_base::{
     accept,
     fault::{Fault, Refusal},
@@ -42,6 +42,8 @@ pub struct Incoming<'a> {
     pub request_id: &'a str,
     /// Set for a request over a socket of its own protocol.
     pub framed: Option<Framed<'a>>,
+    /// Where the reply can leave in parts; `None`: it leaves as a whole.
+    pub events: Option<&'a dyn Events>,
 }
 
 /// A request in another protocol than HTTP.
@@ -151,6 +153,12 @@ pub trait Serve: Send + Sync + Debug {
 
     /// Whether each message is counted by itself, once its body is read, and nothing before.
     fn counts_messages(&self) -> bool {
+        false
+    }
+
+    /// Whether the reply to this request may leave in parts.
+    fn streams(&self, headers: &HeaderMap) -> bool {
+        let _ = headers;
         false
     }
 

@@ -32,14 +32,14 @@ use crate::{
         Front,
         call::Work,
         ctx::{Ctx, Over},
-        failure, head as front_head,
+        events, failure, head as front_head,
     },
     live::Running,
     rewrite::PageBody,
 };
 use plain_request::{Sent, is_plain, plain};
 use relay::Relay;
-use reply::Reply;
+use reply::{Reply, Streamed};
 
 /// Serves plain requests.
 pub struct FastPath(pub Front);
@@ -188,10 +188,23 @@ impl Served<'_> {
                 self.answer(told, reply).await
             }
             Decision::Serve(serving) => {
+                let request = &self.sent.request;
+                let streams = events::may_stream(&serving, request).then(events::parts);
+                let (sender, parts) = streams.unzip();
                 let work = Work::Serve(serving);
                 // Boxed: most requests are no calls.
-                let told = boxed(|| front.at_desk(&self.sent.request, &mut self.ctx, work, self.running, body)).await?;
-                self.answer(told, reply).await
+                let call = boxed(|| front.at_desk(request, &mut self.ctx, work, self.running, body, sender));
+                let told = match parts {
+                    None => Some(call.await?),
+                    Some(parts) => {
+                        let link = self.running.snapshot.links.every();
+                        events::carry(call, parts, &mut Streamed { reply, link }).await?
+                    }
+                };
+                match told {
+                    Some(told) => self.answer(told, reply).await,
+                    None => Ok(()),
+                }
             }
             Decision::Pass | Decision::Make(_) => {
                 if let Err(told) = front.pass(&self.sent.request, &mut self.ctx, self.running) {

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::Reply as Answer;
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, header};
 use pingora::{Result, http::ResponseHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use super::{http1::Http1, http2::Http2};
-use crate::{accept::Conn, upstream::buffer_pool};
+use crate::{accept::Conn, answer, front::events::Client, upstream::buffer_pool};
 
 /// How the client is spoken to.
 pub(super) enum To<'a> {
@@ -134,5 +135,28 @@ impl<'a> Reply<'a> {
             To::Http1(to) => to.gone().await,
             To::Http2(to) => to.gone().await,
         }
+    }
+}
+
+/// An answer of our own that leaves in parts.
+pub(super) struct Streamed<'r, 'a> {
+    pub(super) reply: &'r mut Reply<'a>,
+    pub(super) link: Option<&'r HeaderValue>,
+}
+
+#[async_trait]
+impl Client for Streamed<'_, '_> {
+    async fn begin(&mut self, head: Answer) -> Result<()> {
+        let (head, first) = answer::plain_head(head, self.link);
+        let mut head = ResponseHeader::from(head);
+        if let To::Http1(_) = &self.reply.to {
+            head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
+        }
+        self.reply.begin(&Method::POST, head);
+        self.reply.body(first, false).await
+    }
+
+    async fn part(&mut self, part: Bytes, last: bool) -> Result<()> {
+        self.reply.body(part, last).await
     }
 }

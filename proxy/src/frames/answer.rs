@@ -185,6 +185,7 @@ impl Frames {
             authority: &asked.authority,
             request_id: &request_id,
             framed: Some(Framed { digest: asked.frame.digest, connection: &on.id }),
+            events: None,
         };
         let (served, visited) = self.front.call(&asked.running, &forwarding, &incoming, work).await;
         asked.visited = visited;

@@ -40,6 +40,11 @@ impl InflightLimit {
         }
     }
 
+    /// Whether nobody is let in.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
     /// Lets calls in again.
     pub fn open(&self) {
         self.closed.store(false, Ordering::SeqCst);

@@ -1,16 +1,19 @@
 //! A call of an agent endpoint: its body is read, the desk carries it out, and its dialect's reply is sent.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{Incoming, Reply, Serving, accept};
 use http::HeaderValue;
 use pingora::{Result, http::RequestHeader, proxy::Session};
+use tokio::sync::mpsc::Sender;
 
 use super::{
     Front,
     call::{REQUEST_ID, Work, request_id},
     ctx::Ctx,
+    events::{self, Client, Outgoing, Part},
     head,
 };
 use crate::{answer, intake, live::Running};
@@ -54,8 +57,17 @@ impl Front {
                 .map_err(|e| e.into_down());
             }
         };
-        let reply = self.at_desk(session.req_header(), ctx, Work::Serve(serving), &running, body).await?;
-        answer::send_plain(session, reply, &running).await
+        if !events::may_stream(&serving, session.req_header()) {
+            let reply = self.at_desk(session.req_header(), ctx, Work::Serve(serving), &running, body, None).await?;
+            return answer::send_plain(session, reply, &running).await;
+        }
+        let (sender, parts) = events::parts();
+        let head = session.req_header().clone();
+        let call = self.at_desk(&head, ctx, Work::Serve(serving), &running, body, Some(sender));
+        match events::carry(call, parts, &mut OverLibrary { session, running: &running }).await? {
+            Some(reply) => answer::send_plain(session, reply, &running).await,
+            None => Ok(()),
+        }
     }
 
     /// Counts a refusal, and returns it in the form of the dialect that refuses.
@@ -70,7 +82,7 @@ impl Front {
         self.metrics.rejected(reason);
         ctx.error = Some(reason);
         match ctx.finish.clone() {
-            Some(serve) => self.at_desk(head, ctx, Work::Finish(serve, reply), running, Bytes::new()).await,
+            Some(serve) => self.at_desk(head, ctx, Work::Finish(serve, reply), running, Bytes::new(), None).await,
             None => {
                 let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers));
                 Ok(named(reply, request_id))
@@ -78,7 +90,7 @@ impl Front {
         }
     }
 
-    /// Has something done at the desk, and says what the client is told.
+    /// Has something done at the desk, and says what the client is told. `parts`: the reply may leave in parts, this way.
     pub(crate) async fn at_desk(
         &self,
         head: &RequestHeader,
@@ -86,11 +98,18 @@ impl Front {
         work: Work,
         running: &Arc<Running>,
         body: Bytes,
+        parts: Option<Sender<Part>>,
     ) -> Result<Reply> {
         let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers)).clone();
         let (Some(caller), Some(forwarding)) = (&ctx.caller, head::forwarding_context(head, ctx)) else {
             return pingora::Error::e_explain(pingora::ErrorType::InternalError, "nobody calls");
         };
+        let outgoing = parts.map(|sender| Outgoing {
+            front: self,
+            sender,
+            request_id: &request_id,
+            has_begun: AtomicBool::new(false),
+        });
         let incoming = Incoming {
             method: &head.method,
             target: &head::target(head),
@@ -100,6 +119,7 @@ impl Front {
             authority: head::authority(head),
             request_id: &request_id,
             framed: None,
+            events: outgoing.as_ref().map(|outgoing| outgoing as _),
         };
         let (served, visited) = self.call(running, &forwarding, &incoming, work).await;
         (ctx.upstream, ctx.upstream_took) = (visited.upstream.or(ctx.upstream), visited.took.or(ctx.upstream_took));
@@ -112,9 +132,26 @@ impl Front {
 }
 
 /// The reply with the name of what it answers.
-fn named(reply: Reply, request_id: &str) -> Reply {
+pub(super) fn named(reply: Reply, request_id: &str) -> Reply {
     match HeaderValue::from_str(request_id) {
         Ok(id) => reply.with_value(REQUEST_ID.name.clone(), id),
         Err(_) => reply,
+    }
+}
+
+/// A client that the library speaks to.
+struct OverLibrary<'a> {
+    session: &'a mut Session,
+    running: &'a Running,
+}
+
+#[async_trait]
+impl Client for OverLibrary<'_> {
+    async fn begin(&mut self, head: Reply) -> Result<()> {
+        answer::begin(self.session, head, self.running).await
+    }
+
+    async fn part(&mut self, part: Bytes, last: bool) -> Result<()> {
+        self.session.as_downstream_mut().write_response_body(part, last).await.map(drop)
     }
 }

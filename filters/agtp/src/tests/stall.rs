@@ -185,6 +185,7 @@ impl Stall {
             authority: "shop.test",
             request_id: "r",
             framed: Some(Framed { digest: [0; 32], connection: &asked.connection }),
+            events: None,
         };
         let reply = work(&desk, &incoming).await;
         let body = serde_json::from_slice(&reply.body).unwrap_or_default();

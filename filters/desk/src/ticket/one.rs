@@ -109,9 +109,28 @@ impl Ticket {
         self.value["asked_at"].as_u64().unwrap_or(0)
     }
 
+    /// When it was answered, in seconds since 1970; `None`: it was not yet.
+    pub fn decided_at(&self) -> Option<u64> {
+        self.value["decided_at"].as_u64()
+    }
+
     /// Whether a person approved without any words.
     pub fn is_approved(&self) -> bool {
         self.value["told"]["ok"]["data"]["decision"] == "approved"
+    }
+
+    /// Whether its call was lost on the way: the site was not reached, or what became of it is not known.
+    pub fn is_broken(&self) -> bool {
+        const BROKEN: [Fault; 6] = [
+            Fault::Unreachable,
+            Fault::BadGateway,
+            Fault::GatewayTimeout,
+            Fault::Unavailable,
+            Fault::OutcomeUnknown,
+            Fault::Internal,
+        ];
+        let told = self.value["carried"].get("told").or_else(|| self.value.get("told"));
+        told.is_some_and(|told| BROKEN.iter().any(|fault| told["fault"] == fault.reason()))
     }
 
     /// The input of the question.

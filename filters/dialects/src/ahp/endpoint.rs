@@ -142,6 +142,7 @@ mod tests {
                 authority: "site.test",
                 request_id: "r",
                 framed: None,
+                events: None,
             })
             .map_err(|conversed| conversed.status.as_u16())
         };

@@ -97,9 +97,9 @@ pub(super) fn refused(refusal: &Refusal) -> String {
 }
 
 /// The result of a call, as the members of an object.
-/// `base`: the site's origin, for addresses of files.
-pub(super) fn answered(turn: &Turn, function: &Function, base: &str) -> String {
-    told(turn, function.confirmed_as().unwrap_or("_meta.confirmation"), base)
+/// `function`: the tool, where it is still there. `base`: the site's origin, for addresses of files.
+pub(super) fn answered(turn: &Turn, function: Option<&Function>, base: &str) -> String {
+    told(turn, function.and_then(Function::confirmed_as).unwrap_or("_meta.confirmation"), base)
 }
 
 /// The description of a file in a payload of any shape.

@@ -46,19 +46,20 @@ const LONGEST_STATE: usize = 4096;
 /// What a client lets its person do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Elicits {
-    form: bool,
-    url: bool,
+    pub(super) form: bool,
+    pub(super) url: bool,
 }
 
 impl Elicits {
-    /// What a request declares. An empty declaration means forms.
+    /// What a request declares.
     pub(super) fn of(request: &Request, era: Era) -> Self {
         let declared = request.meta().and_then(|meta| meta.get(META_CAPABILITIES)?.get("elicitation")?.as_object());
-        match declared.filter(|_| era == Era::Stateless) {
-            None => Self { form: false, url: false },
-            Some(modes) if modes.is_empty() => Self { form: true, url: false },
-            Some(modes) => Self { form: modes.contains_key("form"), url: modes.contains_key("url") },
-        }
+        declared.filter(|_| era == Era::Stateless).map_or(Self { form: false, url: false }, Self::declared)
+    }
+
+    /// What a declaration says. An empty one means forms.
+    pub(super) fn declared(modes: &Map<String, Value>) -> Self {
+        Self { form: modes.is_empty() || modes.contains_key("form"), url: modes.contains_key("url") }
     }
 }
 
@@ -94,40 +95,58 @@ pub(super) async fn resume(
     let state = open(&key, state, &bound_to(caller, tool)).ok_or_else(foreign)?;
     let answers = request.params.get("inputResponses").and_then(Value::as_object);
     let answer = |name: &str| answers.and_then(|answers| answers.get(name)).and_then(Value::as_object);
-    let action = |answer: &Map<String, Value>| answer.get("action").and_then(Value::as_str).map(str::to_owned);
     match state {
         State::Confirm { token, page, session } => {
             question.session_id = session.or(question.session_id.take());
             // An answer of another form is none: the person is asked again.
             let Some(answer) = answer(CONFIRMATION) else { return Ok(true) };
-            let agreed = answer.get("content").and_then(|content| content.get(CONFIRM)).and_then(Value::as_bool);
-            if let (Some("accept"), Some(page)) = (action(answer).as_deref(), &page) {
+            if let (Some("accept"), Some(page)) = (action(answer), &page) {
                 // The person agreed to open the page. What they decide there is in the records.
                 decided(desk, page).await;
                 question.confirmation = Some(token);
                 return Ok(false);
             }
-            question.confirmation = match (action(answer).as_deref(), agreed) {
-                (Some("accept"), Some(true)) => Some(token),
-                (Some("decline" | "cancel"), _) | (Some("accept"), Some(false)) => Some(CANCEL.to_owned()),
-                _ => None,
-            };
+            question.confirmation = agreed(answer).map(|agreed| if agreed { token } else { CANCEL.to_owned() });
         }
         State::Clarify { session } => {
             question.session_id = session.or(question.session_id.take());
             let Some(answer) = answer(CLARIFICATION) else { return Ok(true) };
-            if action(answer).as_deref() != Some("accept") {
+            if action(answer) != Some("accept") {
                 return Ok(false);
             }
-            let text = answer.get("content").and_then(|content| content.get(ANSWER)).and_then(Value::as_str);
-            question.clarification = text.map(|text| text.chars().take(LONGEST_ANSWER).collect());
+            question.clarification = said(answer);
         }
     }
     Ok(true)
 }
 
+fn action(answer: &Map<String, Value>) -> Option<&str> {
+    answer.get("action").and_then(Value::as_str)
+}
+
+/// Whether a person agreed; `None`: they were asked, and their answer is none.
+pub(super) fn agreed(answer: &Map<String, Value>) -> Option<bool> {
+    let agreed = answer.get("content").and_then(|content| content.get(CONFIRM)).and_then(Value::as_bool);
+    match action(answer)? {
+        "accept" => agreed,
+        "decline" | "cancel" => Some(false),
+        _ => None,
+    }
+}
+
+/// What a person said to a clarifying question; `None`: they did not want to answer, or answered something else.
+pub(super) fn said(answer: &Map<String, Value>) -> Option<String> {
+    let text = answer.get("content").and_then(|content| content.get(ANSWER)).and_then(Value::as_str);
+    text.filter(|_| action(answer) == Some("accept")).map(|text| text.chars().take(LONGEST_ANSWER).collect())
+}
+
+/// The id of the page that a confirmation waits for; `None`: it waits for none, or the site sends its address itself.
+pub(super) fn page_id(page: Option<&ConfirmationPage>) -> Option<&str> {
+    page.and_then(ConfirmationPage::url).and_then(|url| url.rsplit('/').next())
+}
+
 /// Waits a while for the person to decide on the page.
-async fn decided(desk: &Desk<'_>, page: &str) {
+pub(super) async fn decided(desk: &Desk<'_>, page: &str) {
     let mut waited = Duration::ZERO;
     while waited < WAIT_FOR_PAGE {
         match pending::look(desk, page).await {
@@ -139,29 +158,20 @@ async fn decided(desk: &Desk<'_>, page: &str) {
     }
 }
 
-/// The result that has the client ask its person, as the members of an object; `None`: the client cannot, or there is
-/// nothing to ask.
-pub(super) async fn ask(desk: &Desk<'_>, caller: &Caller, tool: &str, turn: &Turn, elicits: Elicits) -> Option<String> {
-    let (name, params, state) = match turn {
-        Turn::Confirm(asked) => {
-            let page = asked.page.as_ref().and_then(ConfirmationPage::url).and_then(|url| url.rsplit('/').next());
-            let (token, page, session) = (asked.token.clone(), page.map(str::to_owned), asked.session.clone());
-            let state = State::Confirm { token, page, session };
-            let params = match &asked.page {
-                None if elicits.form => form(
-                    &asked.says(),
-                    CONFIRM,
-                    json!({
-                        "type": "boolean", "title": "Confirm", "description": "Whether this may be done.",
-                    }),
-                ),
-                Some(ConfirmationPage::At(url)) if elicits.url => {
-                    json!({ "mode": "url", "message": asked.says(), "url": url })
-                }
-                _ => return None,
-            };
-            (CONFIRMATION, params, state)
-        }
+/// The parameters of the request that asks the person; `None`: the client cannot ask, or there is nothing to ask.
+pub(super) fn params(turn: &Turn, elicits: Elicits) -> Option<Value> {
+    match turn {
+        Turn::Confirm(asked) => match &asked.page {
+            None if elicits.form => {
+                let schema =
+                    json!({ "type": "boolean", "title": "Confirm", "description": "Whether this may be done." });
+                Some(form(&asked.says(), CONFIRM, schema))
+            }
+            Some(ConfirmationPage::At(url)) if elicits.url => {
+                Some(json!({ "mode": "url", "message": asked.says(), "url": url }))
+            }
+            _ => None,
+        },
         Turn::Clarify(asked) if elicits.form => {
             let mut answer = json!({ "type": "string", "title": "Answer", "maxLength": LONGEST_ANSWER });
             match asked.options.as_deref() {
@@ -171,8 +181,22 @@ pub(super) async fn ask(desk: &Desk<'_>, caller: &Caller, tool: &str, turn: &Tur
                 }
                 _ => {}
             }
-            (CLARIFICATION, form(&asked.question, ANSWER, answer), State::Clarify { session: asked.session.clone() })
+            Some(form(&asked.question, ANSWER, answer))
         }
+        _ => None,
+    }
+}
+
+/// The result that has the client ask its person, as the members of an object; `None`: the client cannot, or there is
+/// nothing to ask.
+pub(super) async fn ask(desk: &Desk<'_>, caller: &Caller, tool: &str, turn: &Turn, elicits: Elicits) -> Option<String> {
+    let params = params(turn, elicits)?;
+    let (name, state) = match turn {
+        Turn::Confirm(asked) => {
+            let page = page_id(asked.page.as_ref()).map(str::to_owned);
+            (CONFIRMATION, State::Confirm { token: asked.token.clone(), page, session: asked.session.clone() })
+        }
+        Turn::Clarify(asked) => (CLARIFICATION, State::Clarify { session: asked.session.clone() }),
         _ => return None,
     };
     let key = key(desk).await.ok()?;

@@ -94,6 +94,7 @@ fn named(request: &Request) -> Option<&str> {
     let key = match request.method.as_str() {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
     request.params.get(key).and_then(Value::as_str)

@@ -34,6 +34,11 @@ const LONGEST: usize = 1000;
 /// Weights of a word by the place where it stands.
 const WEIGHTS: [f64; 4] = [4.0, 2.0, 1.5, 1.0];
 
+/// What `initialize` says about the two tools.
+pub(super) fn instructions() -> String {
+    format!("Not every capability of this site is a tool: {FIND} finds the others, {CALL} calls them.")
+}
+
 /// An index of all capabilities.
 #[derive(Debug)]
 pub(super) struct Finder {

@@ -19,6 +19,8 @@ pub(super) struct Identity {
     /// For people.
     name: String,
     version: &'static str,
+    /// The site's origin, where it is declared.
+    origin: Option<String>,
     description: Option<String>,
     /// The path of the AHP manifest.
     manifest: String,
@@ -34,6 +36,7 @@ impl Identity {
         Self {
             name: settings.site.name.clone().unwrap_or_else(|| "This site".to_owned()),
             version: ahp::VERSION,
+            origin: settings.site.origin.clone(),
             description: settings.site.description.clone(),
             manifest: manifest.to_owned(),
             path: path.to_owned(),
@@ -43,7 +46,14 @@ impl Identity {
 
     /// `serverInfo` (AHP §D.6).
     pub(super) fn server_info(&self) -> Value {
-        json!({ "name": self.name, "version": self.version, "ahp": self.version, "manifest": self.manifest })
+        let mut info = json!({
+            "name": self.name, "title": self.name, "version": self.version, "ahp": self.version,
+            "manifest": self.manifest,
+        });
+        if let Some(origin) = &self.origin {
+            info["websiteUrl"] = origin.clone().into();
+        }
+        info
     }
 
     /// `instructions`.

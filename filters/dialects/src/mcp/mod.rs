@@ -1,11 +1,14 @@
 //! The Model Context Protocol: the site's capabilities as tools, its text as resources (AHP appendix D).
 //!
 //! One endpoint serves three generations of clients: plain POSTs as of 2024-11-05, Streamable HTTP up to 2025-11-25,
-//! and the stateless protocol of 2026-07-28. There are no transport sessions. Every answer is plain JSON, because no
-//! answer takes long enough to be streamed.
+//! and the stateless protocol of 2026-07-28. An answer is plain JSON, unless something is sent before it: progress, or a
+//! question to the client's person. Then it is the last event of a stream.
 
+mod answers;
+mod by_name;
 mod call;
 mod completion;
+mod dialogue;
 mod elicitation;
 mod envelope;
 mod era;
@@ -15,8 +18,14 @@ mod gate;
 mod identity;
 mod message;
 mod parameter_headers;
+mod places;
+mod progress;
 mod resources;
 mod server;
+mod session;
+mod skills;
+mod stream;
+mod tasks;
 mod tools;
 
 use std::sync::Arc;

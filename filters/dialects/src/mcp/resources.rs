@@ -9,6 +9,7 @@ use super::{
     completion::VARIABLE,
     envelope::{INTERNAL, INVALID_PARAMS, NO_RESOURCE, Problem},
     era::Era,
+    skills,
     tools::no_page,
 };
 use crate::{ahp, aicp};
@@ -97,7 +98,14 @@ pub(super) async fn list(desk: &Desk<'_>, cursor: Option<&Value>) -> Result<Stri
     let page: Vec<Resource<'_>> = rest.by_ref().take(PAGE).collect();
     let more = rest.next().and_then(|_| page.last());
     let next = more.map_or_else(String::new, |last| format!(",\"nextCursor\":{}", Value::from(last.path)));
-    let page: Vec<Value> = page.iter().map(|resource| listed(resource, &base)).collect();
+    let skills = skills::all(desk).into_iter().filter(|_| last.is_none());
+    let skills = skills.map(|skill| {
+        json!({
+            "uri": skill.uri, "name": skill.name, "description": skill.description,
+            "mimeType": skills::MEDIA_TYPE, "size": skill.text.len(),
+        })
+    });
+    let page: Vec<Value> = skills.chain(page.iter().map(|resource| listed(resource, &base))).collect();
     leaving(desk, format!("\"resources\":{}{next}", Value::Array(page))).await
 }
 
@@ -106,6 +114,12 @@ pub(super) async fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Resu
     let Some(uri) = uri.and_then(Value::as_str) else {
         return Err(Problem::new(INVALID_PARAMS, "`uri` has to be a string.".into()));
     };
+    if let Some(skill) = skills::all(desk).into_iter().find(|skill| skill.uri == uri) {
+        return Ok(format!(
+            "\"contents\":{}",
+            json!([{ "uri": uri, "mimeType": skills::MEDIA_TYPE, "text": skill.text }])
+        ));
+    }
     let base = base(desk);
     let path = uri.strip_prefix(base.as_str());
     let Some(found) = path.and_then(|path| documents(desk).chain(pages(desk.library.shelf())).find(|r| r.path == path))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::StatusCode;
+use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -12,7 +12,8 @@ use super::{
         ahp::{Converse, Conversed},
         arguments::Function,
     },
-    HANDSHAKES, STATELESS, call, completion,
+    HANDSHAKES, STATELESS, answers, by_name, call, completion,
+    dialogue::Dialogue,
     elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{self, Era, META_SERVER},
@@ -21,6 +22,8 @@ use super::{
     message::{self, Message, Request},
     parameter_headers::ParameterHeaders,
     resources,
+    session::{self, Session},
+    skills, stream, tasks,
     tools::Tools,
 };
 use frontdesk_base::{
@@ -36,7 +39,7 @@ use frontdesk_desk::{
 };
 
 /// Its name in the audit log.
-const DIALECT: &str = super::DIALECT.name;
+pub(super) const DIALECT: &str = super::DIALECT.name;
 
 /// The endpoint, prepared.
 #[derive(Debug)]
@@ -74,13 +77,7 @@ impl Server {
     fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
         about.insert("capabilities".into(), json!({ "tools": {}, "resources": {}, "completions": {} }));
-        let unlisted = self.tools.finder().map(|_| {
-            format!(
-                "Not every capability of this site is a tool: {} finds the others, {} calls them.",
-                find::FIND,
-                find::CALL
-            )
-        });
+        let unlisted = self.tools.finder().map(|_| find::instructions());
         let own = self.identity.instructions().map(str::to_owned);
         let instructions: Vec<String> = own.into_iter().chain(unlisted).collect();
         if !instructions.is_empty() {
@@ -90,91 +87,83 @@ impl Server {
     }
 
     fn initialize(&self, request: &Request) -> String {
-        let asked = request.params.get("protocolVersion").and_then(Value::as_str);
-        let version = match asked {
-            // A client that names no version is treated as the oldest.
-            None => HANDSHAKES[0],
-            Some(asked) => HANDSHAKES.into_iter().find(|known| *known == asked).unwrap_or(HANDSHAKES[3]),
-        };
         let mut result = self.about();
-        result.insert("protocolVersion".into(), version.into());
+        result.insert("protocolVersion".into(), negotiated(request).into());
         result.insert("serverInfo".into(), self.identity.server_info());
         envelope::members(result)
     }
 
-    fn discover(&self) -> String {
+    fn discover(&self, desk: &Desk<'_>) -> String {
         let mut result = self.about();
+        // There are none, but who asks for them is answered, and so it is said.
+        result["capabilities"]["prompts"] = json!({});
+        let mut extensions = json!({ tasks::EXTENSION: {} });
+        if !skills::all(desk).is_empty() {
+            extensions[skills::EXTENSION] = json!({});
+        }
+        result["capabilities"]["extensions"] = extensions;
         result.insert("supportedVersions".into(), json!([STATELESS]));
         result.insert("_meta".into(), json!({ META_SERVER: self.identity.server_info() }));
         envelope::members(result)
     }
 
     /// Handles all methods but calls.
-    async fn asked(&self, desk: &Desk<'_>, request: &Request, era: Era) -> Result<Reply, Problem> {
+    async fn asked(
+        &self,
+        desk: &Desk<'_>,
+        incoming: &Incoming<'_>,
+        request: &Request,
+        era: Era,
+    ) -> Result<Reply, Problem> {
         let cursor = request.params.get("cursor");
         let (members, kept) = match (request.method.as_str(), era) {
             ("initialize", Era::Handshake) => (self.initialize(request), false),
             ("ping", Era::Handshake) => (String::new(), false),
-            ("server/discover", Era::Stateless) => (self.discover(), true),
+            ("server/discover", Era::Stateless) => (self.discover(desk), true),
+            ("tasks/get" | "tasks/update" | "tasks/cancel", Era::Stateless) => {
+                let from = (&*self.converse, &self.tools, &*self.base(incoming.authority));
+                (tasks::asked(desk, incoming, request, from).await?, false)
+            }
+            ("skills/list" | "skills/get", Era::Stateless) => (skills::asked(desk, request)?, true),
             ("tools/list", _) => (self.tools.page(cursor, era)?.to_owned(), true),
             // The only call that comes here: it reads published text.
-            ("tools/call", _) => (self.found(request)?, false),
+            ("tools/call", _) => (by_name::found(&self.tools, request)?, false),
             ("resources/list", _) => (resources::list(desk, cursor).await?, true),
             ("resources/templates/list", _) => (resources::templates(desk), true),
-            // Not announced, but some clients ask all the same.
+            // There are none, but some clients ask all the same.
             ("prompts/list", _) => ("\"prompts\":[]".to_owned(), true),
+            ("prompts/get", Era::Stateless) => {
+                return Err(Problem::new(INVALID_PARAMS, "There is no such prompt. See prompts/list.".into()));
+            }
             ("completion/complete", _) => {
                 (completion::complete(desk, &resources::template(desk), &request.params)?, false)
             }
             ("resources/read", _) => (resources::read(desk, request.params.get("uri"), era).await?, true),
             _ => return Err(Problem::new(NO_METHOD, "This method is not known here.".into())),
         };
-        Ok(envelope::result(&request.id, &self.in_era(members, era, kept)))
-    }
-
-    /// The capabilities that a call asks for.
-    fn found(&self, request: &Request) -> Result<String, Problem> {
-        let unknown = || Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into());
-        let finder = self.tools.finder().ok_or_else(unknown)?;
-        Ok(envelope::members(finder.found(&call::arguments(request)?)?))
+        let reply = envelope::result(&request.id, &self.in_era(members, era, kept));
+        let session = match request.method.as_str() {
+            "initialize" => session::begun(desk, negotiated(request), &request.params).await?,
+            _ => None,
+        };
+        Ok(session.into_iter().fold(reply, |reply, id| reply.with_value(session::HEADER, id)))
     }
 
     /// The same, if its headers repeat the arguments of a listed tool. A call by name has none: its client does not know
     /// the schema.
-    fn repeating(
-        &self,
-        incoming: &Incoming<'_>,
-        read: Option<(Request, Era)>,
-    ) -> Result<Option<(Request, Era)>, Box<Served>> {
-        if let Some((request, Era::Stateless)) = &read
-            && let Some(function) = request.tool().and_then(|name| self.tools.find(name))
-            && let Ok(arguments) = call::arguments(request)
-            && let Err(problem) = self.parameter_headers.check(function.index, incoming.headers, &arguments)
-        {
-            return Err(Box::new(refused(problem.to(request).in_era(Era::Stateless))));
+    fn repeating(&self, headers: &HeaderMap, read: Option<(Request, Era)>) -> Result<Option<(Request, Era)>, Problem> {
+        if let Some((request, Era::Stateless)) = &read {
+            let checked = self.parameter_headers.check_call(&self.tools, headers, request);
+            checked.map_err(|problem| problem.to(request).in_era(Era::Stateless))?;
         }
-        Ok(read)
-    }
-
-    /// The same; a call of the tool that calls another one is a call of that one.
-    fn by_name(&self, read: Option<(Request, Era)>) -> Result<Option<(Request, Era)>, Box<Served>> {
-        let Some((mut request, era)) = read else { return Ok(None) };
-        if request.tool() == Some(find::CALL) && self.tools.finder().is_some() {
-            let called = request.call_by_name();
-            called.map_err(|problem| Box::new(refused(problem.to(&request).in_era(era))))?;
-        }
-        Ok(Some((request, era)))
-    }
-
-    /// Whether a call only asks for capabilities.
-    fn is_search(&self, request: &Request) -> bool {
-        request.tool() == Some(find::FIND) && self.tools.finder().is_some()
+        by_name::resolved(&self.tools, read)
     }
 
     /// Adds the result members of 2026-07-28. The results do not depend on the caller.
     fn in_era(&self, members: String, era: Era, kept: bool) -> String {
         match era {
             Era::Handshake => members,
+            Era::Stateless if members.is_empty() => "\"resultType\":\"complete\"".to_owned(),
             Era::Stateless if kept => {
                 format!("{members},\"resultType\":\"complete\",\"ttlMs\":{},\"cacheScope\":\"public\"", self.ttl_ms)
             }
@@ -184,6 +173,10 @@ impl Server {
 
     /// A tool call: authenticates, applies the limits, and calls the tool.
     async fn call(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request, era: Era) -> Served {
+        let session = match session::of(desk, incoming, era).await {
+            Ok(session) => session,
+            Err(problem) => return refused(problem.to(request)),
+        };
         let beside = call::Beside::of(request);
         let presented = beside.as_ref().ok().and_then(|beside| beside.auth);
         let named = match proven(desk.compiled.judge(), desk.counters, incoming.caller, presented).await {
@@ -208,7 +201,7 @@ impl Server {
         };
         let incoming = Incoming { caller, body: incoming.body.clone(), ..*incoming };
         let called = match beside {
-            Ok(beside) => self.called(desk, &incoming, request, era, &beside).await,
+            Ok(beside) => self.called(desk, &incoming, request, (era, session.as_ref()), &beside).await,
             Err(problem) => Err(problem),
         };
         stand(called.unwrap_or_else(|problem| refused(problem.to(request).in_era(era))), standing)
@@ -220,7 +213,7 @@ impl Server {
         desk: &Desk<'_>,
         incoming: &Incoming<'_>,
         request: &Request,
-        era: Era,
+        (era, session): (Era, Option<&Session>),
         beside: &call::Beside<'_>,
     ) -> Result<Served, Problem> {
         let name = request.params.get("name").and_then(Value::as_str);
@@ -252,10 +245,21 @@ impl Server {
             Era::Stateless => elicitation::resume(desk, incoming.caller, name, request, &mut question).await?,
             Era::Handshake => false,
         };
-        let conversed = self.converse.converse(desk, incoming, question, DIALECT).await;
+        let dialogue = Dialogue { converse: &self.converse, desk, incoming, request, index: function.index, session };
+        let conversed = match dialogue.carry_out(question).await {
+            Ok(conversed) => conversed,
+            Err(served) => return Ok(*served),
+        };
         // A person who does not want to answer is not asked again.
-        if may_ask && let Some(members) = elicitation::ask(desk, incoming.caller, name, &conversed.turn, elicits).await
-        {
+        let asked = match may_ask {
+            true => elicitation::ask(desk, incoming.caller, name, &conversed.turn, elicits).await,
+            false => None,
+        };
+        let instead = match asked {
+            Some(members) => Some(members),
+            None => tasks::begun(desk, incoming.caller, request, era, &conversed.turn).await,
+        };
+        if let Some(members) = instead {
             let reply = envelope::result(&request.id, &members);
             return Ok(Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() });
         }
@@ -284,7 +288,7 @@ impl Server {
         function: &Function,
         (request, era, authority): (&Request, Era, &str),
     ) -> Served {
-        let reply = self.told(request, era, call::answered(&conversed.turn, function, &self.base(authority)));
+        let reply = self.told(request, era, call::answered(&conversed.turn, Some(function), &self.base(authority)));
         Served { reason: conversed.turn.reason(), account: conversed.account, ..reply.into() }
     }
 
@@ -303,14 +307,19 @@ impl Serve for Server {
         true
     }
 
+    fn streams(&self, headers: &HeaderMap) -> bool {
+        stream::is_taken(headers)
+    }
+
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let read = read(desk, incoming);
-        let read = read.and_then(|read| self.repeating(incoming, read)).and_then(|read| self.by_name(read));
+        let read =
+            read.and_then(|read| self.repeating(incoming.headers, read).map_err(|problem| Box::new(refused(problem))));
         if let Ok(Some((request, era))) = &read
             && request.method == "tools/call"
-            && !self.is_search(request)
+            && !by_name::is_search(&self.tools, request)
         {
-            return self.call(desk, incoming, request, *era).await;
+            return stream::ended(incoming, self.call(desk, incoming, request, *era).await);
         }
         // The other methods read published text: a client initialises, lists and pings before it calls.
         let standing = match count(desk, Counted::Content, incoming.caller).await {
@@ -321,14 +330,23 @@ impl Serve for Server {
             }
         };
         let served = match read {
-            Ok(Some((request, era))) => match self.asked(desk, &request, era).await {
+            Ok(Some((request, era))) => match self.asked(desk, incoming, &request, era).await {
                 Ok(reply) => reply.into(),
                 Err(problem) => refused(problem.to(&request).in_era(era)),
             },
-            Ok(None) => Reply::empty(StatusCode::ACCEPTED).into(),
+            Ok(None) => answers::heard(desk, incoming).await,
             Err(served) => *served,
         };
         stand(served, standing)
+    }
+}
+
+/// The version that a handshake settles on.
+fn negotiated(request: &Request) -> &'static str {
+    match request.params.get("protocolVersion").and_then(Value::as_str) {
+        // A client that names no version is treated as the oldest.
+        None => HANDSHAKES[0],
+        Some(asked) => HANDSHAKES.into_iter().find(|known| *known == asked).unwrap_or(HANDSHAKES[3]),
     }
 }
 

@@ -191,6 +191,7 @@ pub(super) fn no_page() -> Problem {
 fn tool(listed: &Listed, declaration: &Declaration, schema: Value) -> Value {
     let mut tool = json!({
         "name": listed.name,
+        "title": title(&listed.name),
         "description": listed.description,
         "inputSchema": schema,
         "annotations": hints(listed, declaration),
@@ -199,6 +200,14 @@ fn tool(listed: &Listed, declaration: &Declaration, schema: Value) -> Value {
         tool["outputSchema"] = answer(output);
     }
     tool
+}
+
+/// A name for people: its words, as a sentence begins.
+fn title(name: &str) -> String {
+    let words: Vec<&str> = name.split(['_', '-', '.']).filter(|word| !word.is_empty()).collect();
+    let words = words.join(" ");
+    let mut rest = words.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }
 
 /// The tool's annotations, from the declaration.
@@ -233,6 +242,11 @@ fn answer(output: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_title_is_for_people() {
+        assert_eq!(["flights_search", "a", "überall-x", "__"].map(title), ["Flights search", "A", "Überall x", ""]);
+    }
 
     #[test]
     fn whatever_the_site_says_is_as_the_schema_has_it() {

@@ -58,7 +58,7 @@ enum Text {
 
 impl Skill {
     fn path(&self) -> String {
-        format!("/.well-known/agent-skills/{}/SKILL.md", self.name)
+        path_of(&self.name)
     }
 
     /// The file for a site at this origin.
@@ -95,6 +95,11 @@ pub fn documents(settings: &Settings, occupied: &Occupied, ways: &Ways) -> Vec<D
     let index = move |origin: &str| index(&skills, origin);
     documents.push(document(PATH.into(), Variant::of_origin(settings, "application/json", &cache, index)));
     documents
+}
+
+/// The path of a skill's file.
+pub fn path_of(name: &str) -> String {
+    format!("/.well-known/agent-skills/{name}/SKILL.md")
 }
 
 /// The entry of the index in other lists.

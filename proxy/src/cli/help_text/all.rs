@@ -159,10 +159,7 @@ fn every() -> Vec<CommandHelp> {
             examples: vec![
                 e("from a file", &format!("import {imported} api.yaml --out frontdesk.toml")),
                 e("from a site", &format!("import {imported} https://example.com/api.json --out frontdesk.toml")),
-                e(
-                    "a part of a large document",
-                    &format!("import {imported} api.json --tag pets --tag orders"),
-                ),
+                e("a part of a large document", &format!("import {imported} api.json --tag pets --tag orders")),
             ],
             parts: &[(
                 CODES,
