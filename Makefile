@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build test test-without-fast-path features fuzz clients documents deploy-check drill promises browser apps sites readiness setup keys check bench compare
+.PHONY: demo build dist test test-without-fast-path features fuzz clients documents deploy-check drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -12,6 +12,13 @@ demo: setup keys
 build:
 	@deploy/setup cc cmake
 	$(CARGO) build --release --locked --bin frontdesk
+
+# Makes a tarball, a Python wheel, an npm package and a Debian package in target/packages/out, installs and runs each.
+dist:
+	@deploy/setup cc cmake
+	$(CARGO) build --profile dist --locked --bin frontdesk
+	deploy/packages/build target/dist/frontdesk target/packages/out
+	tests/packages/run target/packages/out
 
 test: keys
 	@deploy/setup cc cmake openssl curl redis-server faketime nginx apache2
