@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build test test-without-fast-path features clients deploy-check drill promises browser apps sites readiness setup keys check bench compare
+.PHONY: demo build test test-without-fast-path features fuzz clients documents deploy-check drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -29,10 +29,20 @@ test-without-fast-path:
 features: setup
 	CARGO=$(CARGO) .ci/features test
 
+# Fuzzes what strangers and operators send: each target for SECONDS (60). The first build takes minutes.
+fuzz: setup
+	CARGO=$(CARGO) tests/fuzz/run $(or $(SECONDS),60)
+
 # Clients that others wrote, against the demo; they come from PyPI and npm.
 clients: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/clients/run ./target/debug/frontdesk
+
+# Imports the largest API documents that npm has, and random ones, and calls what they describe. Once more with another
+# seed: make documents SEED=2.
+documents: setup keys
+	$(CARGO) build --locked --bin frontdesk
+	tests/clients/documents/run ./target/debug/frontdesk $(SEED)
 
 # Checks deploy/ with the Kubernetes schemas, promtool, systemd-analyze, and a linter of container files.
 deploy-check: setup keys

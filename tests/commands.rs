@@ -148,12 +148,37 @@ async fn command_run_says_when_its_port_is_taken() {
 fn command_help_names_every_command() {
     let (code, out, _) = ran(&["--help"]);
     assert_eq!(code, 0);
-    for command in ["run", "check", "inspect", "export", "import", "handoff", "demo", "completions", "man"] {
+    for command in ["run", "check", "inspect", "export", "import", "handoff", "demo", "explain", "completions", "man"] {
         assert!(out.contains(command), "{command} in {out}");
     }
     let (code, alone, said) = ran(&[]);
     assert!(code == 2 && alone.is_empty(), "{alone}");
     assert!(said.contains("frontdesk demo") && said.contains("run --upstream"), "where to begin: {said}");
+}
+
+/// The manual is part of the binary.
+#[test]
+fn command_help_prints_pages_of_the_manual() {
+    let (code, out, _) = ran(&["help"]);
+    assert!(code == 0 && out.contains("log-messages") && out.contains("frontdesk demo"), "{out}");
+    let (code, out, _) = ran(&["help", "errors"]);
+    assert_eq!((code, out.lines().next()), (0, Some("# Errors")));
+    let (code, out, err) = ran(&["help", "nothing"]);
+    assert!(code == 2 && out.is_empty() && err.contains("operate") && err.contains("frontdesk explain"), "{err}");
+}
+
+#[test]
+fn command_explain_knows_every_alert() {
+    let rules = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/prometheus/alerts.yml"));
+    let rules = rules.expect("the alerts");
+    let alerts: Vec<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(alerts.len() > 15, "{alerts:?}");
+    for alert in alerts {
+        let (code, out, _) = ran(&["explain", alert]);
+        assert!(code == 0 && out.contains("what to do: "), "{alert}: {out}");
+    }
+    let (code, out, err) = ran(&["explain", "no_such_reason"]);
+    assert!(code == 1 && out.is_empty() && err.contains("no_such_reason"), "{err}");
 }
 
 #[test]

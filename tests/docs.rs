@@ -236,7 +236,7 @@ fn docs_have_every_error_and_every_metric() {
     for reason in reasons {
         assert!(errors.contains(&format!("`{reason}`")), "docs/errors.md has no {reason}");
     }
-    let (proxy, monitor) = (sources("proxy/src"), read(root("docs/monitor.md")));
+    let (proxy, monitor) = (sources("proxy"), read(root("docs/monitor.md")));
     let is_name =
         |word: &str| word.starts_with("frontdesk_") && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     let metrics: BTreeSet<&str> = proxy.split('"').filter(|word| is_name(word)).collect();
@@ -249,7 +249,7 @@ fn docs_have_every_error_and_every_metric() {
 /// An operator searches docs/log-messages.md for a line of the log.
 #[test]
 fn docs_explain_messages_that_the_log_has() {
-    let sources = sources("proxy/src") + &sources("filters");
+    let sources = sources("proxy") + &sources("filters");
     let page = read(root("docs/log-messages.md"));
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
     let messages: Vec<&str> = rows.flat_map(code_of_first_cell).collect();

@@ -75,7 +75,7 @@ async fn https_sites_are_asked_and_answer_alike_on_both_engines() {
         assert_eq!(desk.ask(Via::H1, Ask::post("/upload", "x")).await.status, 200);
         assert_eq!(engine(&desk, "/upload").await, "pingora");
         // What was opened is used again.
-        let opened = origin.connections();
+        let opened = origin.settled().await;
         for _ in 0..5 {
             assert_eq!(desk.get("/again").await.status, 200);
             assert_eq!(desk.call(call("/agent/read", &json!({}))).await.status, 200);

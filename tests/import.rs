@@ -55,7 +55,7 @@ fn import_says_what_is_wrong_with_a_document() {
     let lost = PETS.replace("{}}\n    delete", "{200: {$ref: '#/components/responses/None'}}}\n    delete");
     for (text, code, words) in [
         (lost.as_str(), 1, "/paths/~1pets~1{id}/get/responses/200: $ref \"#/components/responses/None\" leads nowhere"),
-        ("swagger: '2.0'\n", 2, "swagger2openapi"),
+        ("swagger: '1.2'\n", 2, "another version than 2.0"),
         ("a: [\n", 2, "line"),
         ("{\"openapi\": ", 2, "is not JSON"),
         ("\u{0}", 2, "pets.yaml: "),
@@ -75,6 +75,10 @@ fn import_says_what_is_wrong_with_a_document() {
 async fn import_fetches_a_document() {
     let origin = Origin::start(|request: &Request| match request.target.as_str() {
         "/openapi.yaml" => Reply::new(200).body(PETS.replace("https://pets.example.com/v1", "/v1")),
+        "/elsewhere.yaml" => {
+            let there = PETS.replace("https://pets.example.com/v1", "/v1").replace("/pets/{id}:", "/pets:");
+            Reply::new(200).body(there.replace("name: id, in: path, required: true", "name: id, in: query"))
+        }
         "/moved" => Reply::new(302).header("Location", "/openapi.yaml"),
         _ => Reply::new(404),
     })
@@ -89,6 +93,10 @@ async fn import_fetches_a_document() {
     let (code, out, err) = ended("/openapi.yaml").await;
     assert_eq!(code, 0, "{err}");
     assert!(out.contains(&format!("url = \"{url}\"")) && out.contains("path = \"/v1/pets/{id}\""), "{out}");
+    assert!(!err.contains("404"), "{err}");
+    let (code, _, err) = ended("/elsewhere.yaml").await;
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains(&format!("GET {url}/v1/pets is 404")), "{err}");
     for path in ["/moved", "/none"] {
         let (code, _, err) = ended(path).await;
         assert_eq!(code, 2, "{err}");

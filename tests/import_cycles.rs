@@ -10,7 +10,7 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The others follow when they have none.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 17] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -24,6 +24,10 @@ const CRATES: [&str; 13] = [
     "filters/discovery",
     "filters/agtp",
     "filters",
+    "proxy/http1",
+    "proxy/files",
+    "proxy/store",
+    "proxy/audit",
 ];
 
 type Module = Vec<String>;
@@ -66,7 +70,10 @@ fn paths(text: &str) -> Vec<Vec<&str>> {
                     continue;
                 }
                 found.push(path.clone());
-                rest = rest.trim_start();
+                rest = rest.strip_prefix('*').unwrap_or(rest).trim_start();
+                if let Some(renamed) = rest.strip_prefix("as ") {
+                    rest = renamed.trim_start_matches(is_name).trim_start();
+                }
                 while let Some(more) = rest.strip_prefix('}').filter(|_| !open.is_empty()) {
                     open.pop();
                     rest = more.trim_start();
@@ -137,12 +144,14 @@ fn read(folder: &str) -> BTreeMap<Module, String> {
 
 #[test]
 fn house_no_modules_import_each_other() {
+    let mut read_imports = 0;
     for folder in CRATES {
         let files = read(folder);
         let imports = imports(&files);
-        assert!(imports.values().map(BTreeSet::len).sum::<usize>() > 0, "{folder}: the imports are read");
+        read_imports += imports.values().map(BTreeSet::len).sum::<usize>();
         assert_eq!(circle(&imports), None, "{folder}");
     }
+    assert!(read_imports > 500, "{read_imports} imports are read");
 }
 
 #[test]
@@ -150,7 +159,7 @@ fn house_a_circle_of_imports_is_found() {
     let file = |name: &str, text: &str| (name.split('/').map(str::to_owned).collect::<Module>(), text.to_owned());
     let files = |b: &str| {
         BTreeMap::from([
-            file("a", "use super::{\n    b::{X, Y},\n    c,\n};\n"),
+            file("a", "use super::{\n    e::{self as other, *},\n    b::{X, Y},\n    c,\n};\n"),
             file("b", b),
             file("c", "fn f() {\n    crate::d::inner::f()\n}\n"),
             file("d/inner", "use super::super::e;\n"),
@@ -159,7 +168,7 @@ fn house_a_circle_of_imports_is_found() {
     };
     let well = files("use crate::c::Item;\n");
     let of_a = &imports(&well)[&vec!["a".to_owned()]];
-    assert_eq!(of_a.iter().map(|module| module.join("/")).collect::<Vec<_>>(), ["b", "c"]);
+    assert_eq!(of_a.iter().map(|module| module.join("/")).collect::<Vec<_>>(), ["b", "c", "e"]);
     assert_eq!(circle(&imports(&well)), None);
     let ill = files("use crate::c;\nuse super::a::Z;\n");
     assert_eq!(circle(&imports(&ill)).map(|way| way.len()), Some(2));

@@ -50,9 +50,13 @@ async fn import_site_writes_what_runs() {
         format!("[listen]\nhttp = \"{}\"\nadmin = \"{}\"\n\n{text}", ports.http, ports.admin)
     })
     .await;
-    let found = assert_answer(&desk.call(call("/agent/site/search", &json!({ "q": "red" }))).await, 200, "a search");
+    let found = assert_answer(
+        &desk.call(call("/agent/site/search", &json!({ "q": "red", "query": "chairs?" }))).await,
+        200,
+        "a search",
+    );
     assert!(found["data"]["markdown"].as_str().is_some_and(|text| text.contains("One red chair.")), "{found}");
-    let news = assert_answer(&desk.call(Ask::get("/agent/news/feed")).await, 200, "the feed");
+    let news = assert_answer(&desk.call(Ask::get("/agent/news/feed?query=news")).await, 200, "the feed");
     assert_eq!(news["data"]["items"], json!([{ "title": "Open" }]));
     let sent = desk.call(call("/agent/send/send", &json!({ "email": "a@b.test" }))).await;
     assert_eq!(sent.status, 401, "a form needs a credential: {}", sent.text());

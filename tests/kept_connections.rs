@@ -226,5 +226,6 @@ async fn kept_connections_rest_once_a_site_has_answered_twice() {
         conn.ask(&Ask::get("/odd")).await;
         wrong += u32::from(conn.ask(&Ask::get("/data")).await.text() != "real");
     }
-    assert!((1..=3).contains(&wrong), "{wrong} of 40 got the second response of another");
+    // Without the wait, all 40.
+    assert!(wrong <= 3, "{wrong} of 40 got the second response of another");
 }

@@ -89,6 +89,7 @@ mod hostile_inputs;
 mod house;
 mod https_sites;
 mod import;
+mod import_calls;
 mod import_cycles;
 mod import_site;
 mod inspect;

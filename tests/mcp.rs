@@ -64,14 +64,14 @@ async fn mcp_d3_lists_capabilities_with_their_own_inputs() {
 #[tokio::test]
 async fn mcp_lists_many_tools_page_by_page() {
     let origin = origin().await;
-    let many: String = (0..250).map(|n| query(&format!("many.n{n}"), "")).collect();
+    let many: String = (0..60).map(|n| query(&format!("many.n{n}"), "")).collect();
     let desk = site(&origin, &many).start().await;
     let (mut names, mut cursor, mut pages) = (Vec::new(), Value::Null, 0);
     loop {
         let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
         let page = desk.result(&message("tools/list", params)).await;
         let tools = page["tools"].as_array().expect("tools");
-        assert!(tools.len() <= 100, "{}", tools.len());
+        assert!(tools.len() <= 50, "{}", tools.len());
         names.extend(tools.iter().map(|t| t["name"].as_str().expect("a name").to_owned()));
         pages += 1;
         cursor = page["nextCursor"].clone();
@@ -81,12 +81,69 @@ async fn mcp_lists_many_tools_page_by_page() {
     }
     names.sort();
     names.dedup();
-    assert_eq!((pages, names.len()), (3, 252), "and what is built in");
+    assert_eq!((pages, names.len()), (2, 62), "and what is built in");
     for cursor in
         [json!("3.00000000"), json!("x"), json!(""), json!(5), json!("1".repeat(10_000)), json!("-1.abcdef01")]
     {
         error(&desk.rpc(post(message("tools/list", json!({ "cursor": cursor })).to_string())).await, 200, -32602);
     }
+}
+
+/// A thousand capabilities: the list stays below 20,000 tokens, and what is not in it is found and called.
+#[tokio::test]
+async fn mcp_what_is_not_listed_is_found_and_called_by_name() {
+    let origin = origin().await;
+    let many: String = (0..1000)
+        .map(|n| {
+            let schema = "input_schema = { type = 'object', properties = { n = { type = 'string' } } }\nupstream = { method = 'GET', path = '/api/flights' }";
+            query(&format!("many.n{n}"), &format!("\ngroup = 'numbers'\n{schema}"))
+        })
+        .collect();
+    let schema = "input_schema = { type = 'object', properties = { n = { type = 'string', 'x-mcp-header' = 'N' } } }\n\
+                  upstream = { method = 'GET', path = '/api/flights' }";
+    let desk = site(&origin, &(many + &query("many.repeated", &format!("\n{schema}")))).start().await;
+    let (mut listed, mut cursor) = (Vec::new(), Value::Null);
+    let mut bytes = 0;
+    loop {
+        let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
+        let page = desk.result(&message("tools/list", params)).await;
+        bytes += page.to_string().len();
+        listed.extend(page["tools"].as_array().expect("tools").iter().map(|t| t["name"].as_str().unwrap().to_owned()));
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    // A token of JSON has more than three bytes; `make documents` counts them.
+    assert!(bytes < 60_000, "{bytes}");
+    for name in ["find_capability", "call_capability", "content_search", "site_info"] {
+        assert!(listed.iter().any(|other| other == name), "{name}: {listed:?}");
+    }
+    assert!(listed.len() < 200 && !listed.iter().any(|name| name == "many_n987"), "{}", listed.len());
+    let call = |name: &str, arguments: Value| message("tools/call", json!({ "name": name, "arguments": arguments }));
+    let found = desk.result(&call("find_capability", json!({ "query": "many, and n987 of them" }))).await;
+    let found = &found["structuredContent"]["capabilities"][0];
+    assert_eq!(
+        (&found["name"], &found["inputSchema"]["properties"]["n"]["type"]),
+        (&json!("many_n987"), &json!("string"))
+    );
+    for called in [
+        call("call_capability", json!({ "name": "many_n987", "input": { "n": "x" } })),
+        call("many_n987", json!({ "n": "x" })),
+    ] {
+        let answer = desk.result(&called).await;
+        assert_eq!(answer["isError"], false, "{answer}");
+    }
+    for wrong in
+        [json!({}), json!({ "name": 1 }), json!({ "name": "many_n987", "input": 1 }), json!({ "name": "none" })]
+    {
+        error(&desk.rpc(post(call("call_capability", wrong).to_string())).await, 200, -32602);
+    }
+    // A client that has only found the name cannot know which arguments its headers would have to repeat.
+    let by_name = json!({ "name": "call_capability", "arguments": { "name": "many_repeated", "input": { "n": "x" } } });
+    assert_eq!(result(&desk.rpc(stateless("tools/call", by_name)).await)["isError"], false);
+    let itself = json!({ "name": "many_repeated", "arguments": { "n": "x" } });
+    error(&desk.rpc(stateless("tools/call", itself)).await, 400, -32020);
 }
 
 #[tokio::test]

@@ -72,6 +72,8 @@ pub type Beside = Box<dyn FnOnce(Arc<Live>, Arc<Metrics>) + Send>;
 /// Runs until a signal ends it. With `upgrade`, first takes over the listeners of the running process.
 pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), NotStarted> {
     crate::live::started();
+    // A write beyond the file size limit then fails, as on a full disk.
+    crate::sys::survive_file_limit();
     let logs = Logs::start();
     ready_for_tls()?;
     let metrics = Metrics::new().map_err(|e| NotStarted(vec![e.to_string()]))?;

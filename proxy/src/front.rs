@@ -15,7 +15,6 @@ pub(crate) mod forwarding;
 pub(crate) mod head;
 pub mod inflight;
 mod make;
-mod permitted;
 mod response_head;
 mod serve;
 mod upload;

@@ -3,12 +3,12 @@
 //! A reload reads, checks, compiles and swaps. If it fails, the running configuration stays, and the log, /config,
 //! /readyz and the metrics report the failure.
 
-mod apart;
-mod earlier;
+mod config_thread;
 mod failure;
 mod learned;
 mod next;
 mod reading;
+mod retired_harnesses;
 mod running;
 
 use std::{
@@ -26,6 +26,7 @@ use frontdesk_filters::{
     Learned,
     site::{Listen, Outline, Settings},
 };
+use frontdesk_store::Store;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -35,17 +36,16 @@ use crate::{
     metrics::Metrics,
     outbound::Outbound,
     source::{Source, lines as told},
-    store::Store,
     sys::give_back,
     upstream::Pool,
 };
 
-pub use apart::apart;
-use apart::take_apart;
-use earlier::Earlier;
+use config_thread::drop_unused;
+pub use config_thread::on_config_thread;
 pub use failure::Failure;
 use next::{open_audit, open_harness};
 pub use reading::{Reading, Stage, shown};
+use retired_harnesses::RetiredHarnesses;
 use running::Homes;
 pub use running::Running;
 
@@ -74,7 +74,7 @@ pub struct Live {
     wanted: Mutex<Option<Instant>>,
     /// Notified when there are events for a harness.
     noted: Arc<watch::Sender<()>>,
-    earlier: Earlier,
+    earlier: RetiredHarnesses,
     /// The site's pages. Outlives a swap.
     library: ArcSwap<Library>,
     /// The crawl's progress. Held only to read or write it.
@@ -129,7 +129,7 @@ impl Live {
             keys_wanted: watch::Sender::new(()),
             wanted: Mutex::default(),
             noted,
-            earlier: Earlier::default(),
+            earlier: RetiredHarnesses::default(),
             library: ArcSwap::from_pointee(unread),
             reading: Mutex::default(),
         }))
@@ -259,7 +259,7 @@ impl Live {
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
                     pool.show(Some(&before.pool));
-                    take_apart(self.library.swap(Arc::new(unread_library(&self.current().snapshot.settings))));
+                    drop_unused(self.library.swap(Arc::new(unread_library(&self.current().snapshot.settings))));
                     self.state.lock().learned.contents = None;
                 }
                 let asked = |running: &Running| dialect::probes(&running.snapshot.settings);
@@ -270,7 +270,7 @@ impl Live {
                     self.keys_wanted.send_replace(());
                 }
                 self.earlier.swapped(&before, &self.current());
-                take_apart(before);
+                drop_unused(before);
                 let mut state = self.state.lock();
                 state.not_swapped = not_swapped;
                 state.failure = None;

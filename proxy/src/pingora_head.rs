@@ -1,7 +1,7 @@
 //! Adapts pingora's heads to the HTTP/1 rules in `frontdesk_http1`. Pingora keeps the case of names beside the headers,
 //! so each change has to go through its methods.
 
-use frontdesk_http1::{Line, Malformed, ResponseHead, hop::EditHead};
+use frontdesk_http1::{Line, Malformed, ResponseHead, edit_head::EditHead};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pingora::{
     Error, ErrorType, OrErr, Result,

@@ -2,14 +2,17 @@
 
 use std::{
     collections::HashMap,
-    io::{self, Read},
+    io,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
 
+use frontdesk_files::{bounded, regular};
 use frontdesk_filters::site::{self, Declaration, Mistake, Outline, Outside, Refused, Review, StoreHome};
 
-use crate::{certificate::Certificate, outbound::lines, store::Store, upstream};
+use frontdesk_store::Store;
+
+use crate::{certificate::Certificate, outbound::transports, upstream};
 
 /// The sources.
 #[derive(Debug, Clone)]
@@ -65,9 +68,6 @@ impl Source {
 /// The environment and the file system, with additional variables.
 struct Here<'a>(&'a Source);
 
-/// The longest file that is read, in bytes.
-const LONGEST: u64 = 16 * 1024 * 1024;
-
 impl Outside for Here<'_> {
     fn var(&self, name: &str) -> Option<String> {
         self.0.variables.get(name).cloned().or_else(|| std::env::var(name).ok())
@@ -80,24 +80,6 @@ impl Outside for Here<'_> {
 
     fn is_dir(&self, path: &Path) -> bool {
         path.is_dir()
-    }
-}
-
-/// Reads a referenced file. A pipe without a writer would block every later reload, so only regular files are read.
-pub fn regular(path: &Path) -> io::Result<Vec<u8>> {
-    match std::fs::metadata(path)?.is_file() {
-        true => bounded(path),
-        false => Err(io::Error::other("it is no regular file")),
-    }
-}
-
-/// Reads a file of bounded size, which may be a pipe.
-pub fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > LONGEST {
-        true => Err(io::Error::other("it is longer than 16 MiB")),
-        false => Ok(bytes),
     }
 }
 
@@ -121,7 +103,7 @@ pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
     }
     if let Some(harness) = &settings.harness {
         let token = Some(harness.token.as_str());
-        let wrong = harness.urls.iter().filter_map(|url| lines::check(url, token).err());
+        let wrong = harness.urls.iter().filter_map(|url| transports::check(url, token).err());
         mistakes.extend(wrong.map(|e| format!("harness: {e}")));
     }
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }

@@ -8,9 +8,10 @@ use std::{
     sync::Arc,
 };
 
+use frontdesk_files::{bounded, regular};
 use parking_lot::Mutex;
 
-use crate::{live::Live, source};
+use crate::live::Live;
 
 /// Remembers the last state.
 pub struct Watch {
@@ -55,7 +56,7 @@ impl Watch {
 /// A digest of the bytes of all files, and of the list of unreadable ones.
 fn fingerprint(file: &Path, references: &[PathBuf]) -> Vec<u8> {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
-    let read = std::iter::once(source::bounded(file)).chain(references.iter().map(|path| source::regular(path)));
+    let read = std::iter::once(bounded(file)).chain(references.iter().map(|path| regular(path)));
     for read in read {
         match read {
             Ok(bytes) => {

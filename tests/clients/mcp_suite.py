@@ -293,8 +293,7 @@ def main() -> int:
             assert failed["isError"], failed
             schema = input_schema(url, "json_schema_2020_12_tool")
             assert schema["$schema"].endswith("/2020-12/schema") and schema["additionalProperties"] is False, schema
-            address = schema.get("$defs", schema["properties"])["address"]
-            assert address["properties"]["street"] == {"type": "string"}, schema
+            assert schema["$defs"]["address"]["properties"]["street"] == {"type": "string"}, schema
             return run(f"http://127.0.0.1:{serve(WithKey)}/mcp", at)
         finally:
             process.terminate()

@@ -148,3 +148,35 @@ async fn mcp_names_the_draft_that_a_schema_is_written_in() {
     assert_eq!(schema("old_draft")["$schema"], draft, "{tools}");
     assert!(schema("content_search").get("$schema").is_none(), "{tools}");
 }
+
+/// What a schema says arrives as it is written; what language-model APIs refuse at its top is told to clients of the
+/// version that has it.
+#[tokio::test]
+async fn mcp_schemas_pass_unchanged() {
+    let origin = origin().await;
+    let own = r##"
+input_schema = { "$schema" = "https://json-schema.org/draft/2020-12/schema", type = "object", "$defs" = { address = { "$anchor" = "address", type = "object", properties = { street = { type = "string" } } } }, properties = { address = { "$ref" = "#/$defs/address" }, phone = { type = "string" } }, allOf = [{ anyOf = [{ required = ["phone"] }, { required = ["address"] }] }], if = { required = ["phone"] }, then = { required = ["address"] }, else = {}, additionalProperties = false }
+upstream = { method = "GET", path = "/api/flights" }"##;
+    let desk = site(&origin, &query("whole", own)).start().await;
+    let schema = |listed: &Value| {
+        let tools = listed["tools"].as_array().expect("tools");
+        tools.iter().find(|tool| tool["name"] == "whole").map(|tool| tool["inputSchema"].clone()).expect("a tool")
+    };
+    let before = schema(&desk.result(&message("tools/list", json!({}))).await);
+    let now = schema(&result(&desk.rpc(stateless("tools/list", json!({}))).await));
+    for schema in [&before, &now] {
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        assert_eq!(schema["$defs"]["address"]["$anchor"], "address");
+        assert_eq!(schema["properties"]["address"], json!({ "$ref": "#/$defs/address" }));
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!((&schema["if"], &schema["else"]), (&json!({ "required": ["phone"] }), &json!({})));
+        assert!(schema["properties"]["query"].is_object());
+    }
+    assert!(before.get("allOf").is_none() && now["allOf"][0]["anyOf"].is_array(), "{before} {now}");
+    let street = json!({ "query": "q", "address": { "street": "x" } });
+    let called = desk.result(&message("tools/call", json!({ "name": "whole", "arguments": street }))).await;
+    assert_eq!(called["isError"], false, "{called}");
+    let wrong = json!({ "query": "q", "address": { "street": 1 } });
+    let refused = desk.result(&message("tools/call", json!({ "name": "whole", "arguments": wrong }))).await;
+    assert_eq!(refused["isError"], true, "{refused}");
+}

@@ -2,9 +2,8 @@
 
 use super::{by_the_long_way, script};
 use crate::support::calls::{call, query, site};
-use crate::support::{Ask, Framing, Origin, Request, SOON, Setup, Tls, Via, eventually, fast_path_is_off};
+use crate::support::{Ask, Framing, Origin, Request, SOON, Setup, Tls, Via, fast_path_is_off};
 use serde_json::json;
-use std::time::Duration;
 
 /// What the site says, and what the client is told: the status, its `Transfer-Encoding` lines, whether the body is whole,
 /// and `Connection`.
@@ -75,17 +74,6 @@ async fn short_way_frames_an_answer_once_as_the_long_one() {
 /// A whole answer in chunks: what a length beside them would say is another one.
 const BOTH: &str = "=HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{\"own\":1}\r\n0\r\n\r\n";
 
-/// How many connections there have been once the desk has looked for all that it looks for by itself.
-pub(super) async fn settled(origin: &Origin) -> usize {
-    let mut last = 0;
-    eventually("settled", SOON, async || {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        std::mem::replace(&mut last, origin.connections()) == last
-    })
-    .await;
-    last
-}
-
 /// The library forgets a length beside chunks before anybody can see it, and keeps the connection.
 #[tokio::test]
 async fn short_way_keeps_no_connection_whose_answer_was_framed_twice() {
@@ -94,7 +82,7 @@ async fn short_way_keeps_no_connection_whose_answer_was_framed_twice() {
     }
     let origin = Origin::start(|_: &Request| script(BOTH)).await;
     let desk = Setup::before(&origin).start().await;
-    let before = settled(&origin).await;
+    let before = origin.settled().await;
     for _ in 0..3 {
         let told = desk.get("/").await;
         assert_eq!((told.text().as_str(), told.framing), ("{\"own\":1}", Framing::Chunked(vec![9])));
@@ -152,7 +140,7 @@ async fn short_way_calls_by_the_same_framing() {
         let desk = site(origin, &declared);
         let desk = if by_library { desk.set("runtime", "fast_path = false") } else { desk };
         let desk = desk.trusting(&tls).set("upstream", "http2 = \"off\"").start().await;
-        let before = settled(origin).await;
+        let before = origin.settled().await;
         for _ in 0..3 {
             let told = desk.call(call("/agent/both", &json!({}))).await;
             assert_eq!((told.status, &told.json()["data"]["own"]), (200, &json!(1)), "{}", told.text());

@@ -11,10 +11,12 @@ use proptest::{
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{answered, framing::settled};
+use super::answered;
 use crate::support::{Answer, Ask, Desk, Framing, Origin, Reply, Request, Setup, Step, Via};
 
 const CASES: u32 = 400;
+/// Longer than connections rest.
+const RESTED: Duration = Duration::from_millis(60);
 
 /// One answer of the site.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ struct Case {
     /// What the site writes, in two pieces with a moment between them.
     pieces: [Vec<u8>; 2],
     keeps: bool,
+    /// The site may write more than one answer. From then on the fast path lets connections rest for 50 ms.
+    has_more: bool,
 }
 
 fn one_of(all: &'static str) -> impl Strategy<Value = &'static str> {
@@ -105,7 +109,8 @@ fn case() -> impl Strategy<Value = Case> {
         }
         // What comes beyond the answer comes at once: whatever comes later is the next answer to anybody.
         let rest = wire.split_off(split.map_or(wire.len(), |at| at.index(own)));
-        Case { method, via, keeps: is_whole && changed.is_none(), pieces: [wire, rest] }
+        let has_more = !stray.is_empty() || changed.is_some() || !is_whole;
+        Case { method, via, keeps: is_whole && changed.is_none(), has_more, pieces: [wire, rest] }
     })
 }
 
@@ -134,8 +139,10 @@ impl Engine {
         Engine { desk, origin }
     }
 
-    /// What the client is told, and whether the next request goes over the connection that the answer came over.
-    async fn told(&self, row: usize, case: &Case, pause: Duration) -> (Vec<String>, bool) {
+    /// What the client receives, and whether the next request goes over the connection that the answer came over.
+    /// `pauses`: before the request, and after it.
+    async fn told(&self, row: usize, case: &Case, pauses: [Duration; 2]) -> (Vec<String>, bool) {
+        tokio::time::sleep(pauses[0]).await;
         let told = answered(&self.desk, case.via, &Ask::new(case.method, &format!("/case/{row}"))).await;
         let mut lines = Vec::new();
         match told {
@@ -158,7 +165,7 @@ impl Engine {
             }
             _ => lines.push("not whole".to_owned()),
         }
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(pauses[1]).await;
         let before = self.origin.connections();
         let marker = format!("/marker/{row}");
         let next = answered(&self.desk, Via::H1, &Ask::get(&marker)).await.expect("an answer");
@@ -178,24 +185,27 @@ fn is_framed_twice(case: &Case) -> bool {
 async fn short_way_reads_generated_answers_as_the_long_one() {
     let count = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
     let mut runner = TestRunner::deterministic();
-    let made: Vec<Case> = (0..count).map(|_| case().new_tree(&mut runner).expect("a case").current()).collect();
+    let mut made: Vec<Case> = (0..count).map(|_| case().new_tree(&mut runner).expect("a case").current()).collect();
+    // Those that make connections rest come last: each pauses.
+    made.sort_by_key(|case| case.has_more);
     let cases = Arc::new(Mutex::new(made.clone()));
     let (fast, pingora) = (Engine::start(true, &cases).await, Engine::start(false, &cases).await);
-    tokio::join!(settled(&fast.origin), settled(&pingora.origin));
+    tokio::join!(fast.origin.settled(), pingora.origin.settled());
     let (mut kept, mut different) = (0, Vec::new());
     for (row, case) in made.iter().enumerate() {
         let agree = |ours: &(Vec<String>, bool), theirs: &(Vec<String>, bool)| {
             ours.0 == theirs.0 && (ours.1 == theirs.1 || !ours.1 && is_framed_twice(case))
         };
-        let both = async |pause| tokio::join!(fast.told(row, case, pause), pingora.told(row, case, pause));
-        let mut told = both(Duration::from_millis(5)).await;
+        let both = async |pauses| tokio::join!(fast.told(row, case, pauses), pingora.told(row, case, pauses));
+        let pauses = if case.has_more { [RESTED; 2] } else { [Duration::ZERO, Duration::from_millis(5)] };
+        let mut told = both(pauses).await;
         for again in 1..=5 {
             if agree(&told.0, &told.1) {
                 break;
             }
             // pingora gives a connection back a moment after the answer has left. Where that came too late there are two
             // of them, and the next request goes over the other one, until an answer has closed it.
-            told = both(Duration::from_millis(50 * again)).await;
+            told = both([RESTED * again; 2]).await;
         }
         kept += usize::from(told.0.1);
         if !agree(&told.0, &told.1) {

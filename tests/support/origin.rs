@@ -135,6 +135,17 @@ impl Origin {
         self.state.connections.load(Ordering::Relaxed)
     }
 
+    /// The same once Frontdesk has asked for all that it asks for by itself when it starts.
+    pub async fn settled(&self) -> usize {
+        let mut last = 0;
+        super::eventually("settled", super::SOON, async || {
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            std::mem::replace(&mut last, self.connections()) == last
+        })
+        .await;
+        last
+    }
+
     /// The request body bytes received so far, including incomplete bodies.
     pub fn body_bytes(&self) -> usize {
         self.state.body_bytes.load(Ordering::Relaxed)

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Spoken, calling::Calling, error, said::Wrong};
+use super::{Spoken, calling::Calling, error, response::AgtpError};
 use frontdesk_caller::limits::{
     budget::{LEAST, NotReserved, Reserved},
     store_away, tokens,
@@ -32,7 +32,7 @@ impl Spoken {
         calling: &Calling<'_>,
         capability: &Capability,
         input: &Value,
-    ) -> Result<Option<Charged>, Wrong> {
+    ) -> Result<Option<Charged>, AgtpError> {
         if capability.built_in.is_none() {
             return Ok(None);
         }

@@ -7,13 +7,13 @@ use super::{
     Spoken,
     calling::Calling,
     endpoint::Endpoint,
-    error,
+    error, escalation,
     head::Head,
-    human, lifecycle,
+    lifecycle,
+    outcome_response::confirmation,
     policy::Legacy,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
     session,
-    told::confirmation,
 };
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_caller::limits::store_away;
@@ -54,7 +54,7 @@ impl Spoken {
         calling: &Calling<'_>,
         endpoint: &Endpoint,
         given: Given<'_>,
-    ) -> Said {
+    ) -> AgtpResponse {
         let mut said = match self.open(desk, calling, endpoint).await {
             Ok(()) => self.called(desk, calling, endpoint, given).await,
             Err(wrong) => wrong.said(calling.method, calling.path),
@@ -66,7 +66,7 @@ impl Spoken {
 
     /// Checks that calls are served: the agent is active, the session is not suspended, and the caller is within the
     /// limits.
-    async fn open(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint) -> Result<(), Wrong> {
+    async fn open(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint) -> Result<(), AgtpError> {
         lifecycle::serving(self, desk).await?;
         session::resumed(desk, calling).await?;
         if !endpoint.acts {
@@ -81,9 +81,15 @@ impl Spoken {
         Err(error::wrong(&refusal, None, self.scope_violation))
     }
 
-    async fn called(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint, given: Given<'_>) -> Said {
+    async fn called(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        endpoint: &Endpoint,
+        given: Given<'_>,
+    ) -> AgtpResponse {
         let Some(capability) = endpoint.capability(&desk.compiled.settings) else {
-            return Wrong::new(404, "not-found", "It no longer exists.").said(calling.method, calling.path);
+            return AgtpError::new(404, "not-found", "It no longer exists.").said(calling.method, calling.path);
         };
         let covered = covered(capability, calling.head);
         let authority = authority(capability, calling, &covered);
@@ -106,7 +112,7 @@ impl Spoken {
             Ok(charged) => charged,
             Err(wrong) => {
                 let account = self.turned_away(desk, calling, endpoint.called(), wrong.reason);
-                return Said { account: Some(account), ..wrong.said(calling.method, calling.path) };
+                return AgtpResponse { account: Some(account), ..wrong.said(calling.method, calling.path) };
             }
         };
         ask.wish = wish.as_ref();
@@ -134,13 +140,13 @@ impl Spoken {
             true => said.with(REPLAYED, HeaderValue::from_static("true")),
             false => said,
         };
-        Said { account: Some(account), acted: endpoint.acts, ..said }
+        AgtpResponse { account: Some(account), acted: endpoint.acts, ..said }
     }
 
     /// The idempotency key of a call: the header's, else the parameter's. It is scoped to the caller and the Agent-ID
     /// (AGTP-API 01, "Idempotency-Key"), so it differs from the same key in another dialect. Without an Agent-ID there
     /// is none.
-    fn key(&self, calling: &Calling<'_>, given: &Given<'_>) -> Result<Option<String>, Wrong> {
+    fn key(&self, calling: &Calling<'_>, given: &Given<'_>) -> Result<Option<String>, AgtpError> {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
         let header = calling.incoming.idempotency_key().map_err(refused)?;
         let key = match (header, given) {
@@ -160,11 +166,11 @@ impl Spoken {
         capability: &Capability,
         authority: Authority<'r>,
         given: Given<'_>,
-    ) -> Result<Ask<'r>, Wrong> {
+    ) -> Result<Ask<'r>, AgtpError> {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
         // A key's record belongs to an agent, and PUT has a key.
         if endpoint.needs_agent || calling.legacy == Some(Legacy::Put) {
-            human::agent(calling)?;
+            escalation::agent(calling)?;
         }
         desk.admit(endpoint.called(), &authority).map_err(refused)?;
         let input = match given {
@@ -195,9 +201,9 @@ impl Spoken {
                 return Err(refused(Refusal { violations, ..Fault::InvalidInput.into() }));
             }
             let message = "This needs an Authority-Scope. Say which authority you act under.";
-            let wrong =
-                Wrong::required("scope-required", message).with("required_scopes", capability.required_scopes.clone());
-            return Err(Wrong { reason: "scope_required", ..wrong });
+            let wrong = AgtpError::required("scope-required", message)
+                .with("required_scopes", capability.required_scopes.clone());
+            return Err(AgtpError { reason: "scope_required", ..wrong });
         }
         Ok(Ask {
             capability: endpoint.called(),
@@ -226,12 +232,12 @@ impl Spoken {
         query: &str,
         places: &[(String, String)],
         capability: &Capability,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), AgtpError> {
         let read = |name: &str, text: String| match &capability.input {
             Some(schema) => schema.read(name, vec![text]),
             None => text.into(),
         };
-        for (name, text) in super::path::inputs(query).map_err(Wrong::from)? {
+        for (name, text) in super::path::inputs(query).map_err(AgtpError::from)? {
             if !input.contains_key(&name) {
                 let value = read(&name, text.as_str().unwrap_or_default().to_owned());
                 input.insert(name, value);

@@ -9,7 +9,7 @@ use super::{
     head::{Head, passed},
     path,
     policy::Legacy,
-    said::{JSON, Wrong},
+    response::{AgtpError, JSON},
 };
 use frontdesk_desk::{Incoming, body_of};
 
@@ -68,8 +68,8 @@ impl Calling<'_> {
     /// # Errors
     ///
     /// The body is no JSON object, is compressed, or names another method than the request line.
-    pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, Wrong> {
-        self.incoming.takes_json().map_err(|unfit| Wrong::new(400, "bad-request", unfit.detail(JSON)))?;
+    pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, AgtpError> {
+        self.incoming.takes_json().map_err(|unfit| AgtpError::new(400, "bad-request", unfit.detail(JSON)))?;
         let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
         if !enveloped {
             return Ok(Parameters { members, envelope: None });
@@ -86,7 +86,7 @@ impl Calling<'_> {
     /// # Errors
     ///
     /// As above, or the query is malformed.
-    pub(super) fn given(&self) -> Result<Parameters, Wrong> {
+    pub(super) fn given(&self) -> Result<Parameters, AgtpError> {
         self.given_as(|_, text| text.into())
     }
 
@@ -95,7 +95,7 @@ impl Calling<'_> {
     /// # Errors
     ///
     /// As above.
-    pub(super) fn given_as(&self, read: impl Fn(&str, String) -> Value) -> Result<Parameters, Wrong> {
+    pub(super) fn given_as(&self, read: impl Fn(&str, String) -> Value) -> Result<Parameters, AgtpError> {
         let mut parameters = self.own_parameters()?;
         for (name, text) in path::inputs(self.query)? {
             if !parameters.members.contains_key(&name) {
@@ -113,7 +113,7 @@ impl Calling<'_> {
     }
 
     /// The body's members, where its `method` is absent or equals the request line's.
-    pub(super) fn own_parameters(&self) -> Result<Parameters, Wrong> {
+    pub(super) fn own_parameters(&self) -> Result<Parameters, AgtpError> {
         let parameters = self.parameters(true)?;
         let named = parameters.envelope.as_ref().and_then(|envelope| envelope.get("method"));
         if let Some(named) = named
@@ -121,7 +121,7 @@ impl Calling<'_> {
             && named.as_str() != Some(self.incoming.method.as_str())
         {
             let message = "The body names another method than the request line.";
-            return Err(Wrong::new(400, "method-mismatch", message));
+            return Err(AgtpError::new(400, "method-mismatch", message));
         }
         Ok(parameters)
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{calling::Calling, jws, said::Lineage, source::Source, template::Places};
+use super::{calling::Calling, jws, response::Lineage, source::Source, template::Places};
 use frontdesk_base::text::hex;
 use frontdesk_desk::{records, rfc3339};
 

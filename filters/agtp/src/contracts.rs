@@ -17,7 +17,7 @@ use list::List;
 
 use super::{
     contract::{Bound, Contract, Ending},
-    said::Wrong,
+    response::AgtpError,
     tries::{TRIES, busy, step_aside},
 };
 use frontdesk_desk::{
@@ -173,7 +173,7 @@ impl<'a> Contracts<'a> {
     }
 
     /// Ends a contract; `None`: deletes it. Returns whether it existed.
-    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, Wrong> {
+    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, AgtpError> {
         for _ in 0..TRIES {
             let now = seconds();
             let Some((mut contract, version)) = self.record(id).await? else { return Ok(false) };

@@ -10,7 +10,7 @@ use super::{
     lifecycle,
     native::is_answered,
     path::Asked,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
 };
 use frontdesk_config::{Declaration, Settings};
 use frontdesk_desk::Desk;
@@ -31,20 +31,20 @@ pub(super) async fn describe(
     calling: &Calling<'_>,
     path: &Asked<'_>,
     given: &Map<String, Value>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     addressed(spoken, calling, path)?;
     let identity = calling.incoming.accept().is_some_and(|accept| accept.contains("identity"));
     if identity || given.is_empty() {
         let status = lifecycle::status(spoken, desk).await?;
         let mut document = spoken.identity.clone();
         document["status"] = status.word().into();
-        return Ok(Said::text(200, IDENTITY, document.to_string()).with(SUPPORTED, spoken.supported.clone()));
+        return Ok(AgtpResponse::text(200, IDENTITY, document.to_string()).with(SUPPORTED, spoken.supported.clone()));
     }
-    Ok(Said::json(200, &capabilities(spoken, given)?))
+    Ok(AgtpResponse::json(200, &capabilities(spoken, given)?))
 }
 
 /// Checks that the request is about the agent hosted here.
-fn addressed(spoken: &Spoken, calling: &Calling<'_>, path: &Asked<'_>) -> Result<(), Wrong> {
+fn addressed(spoken: &Spoken, calling: &Calling<'_>, path: &Asked<'_>) -> Result<(), AgtpError> {
     let target = calling.incoming.headers.get(TARGET_AGENT).and_then(|target| target.to_str().ok());
     let named = path.segments.get(1).map(|segment| &**segment).or(target);
     let is_it = |named: &str| match &spoken.hosted {
@@ -54,7 +54,7 @@ fn addressed(spoken: &Spoken, calling: &Calling<'_>, path: &Asked<'_>) -> Result
     match named {
         // A name that is no Agent-ID may be any spelling of this server's address.
         Some(named) if !is_it(named) && (path.segments.len() == 2 || super::head::is_canonical(named)) => {
-            Err(Wrong::new(404, "agent-not-found", "No such agent is hosted here. DISCOVER /agents lists them."))
+            Err(AgtpError::new(404, "agent-not-found", "No such agent is hosted here. DISCOVER /agents lists them."))
         }
         _ => Ok(()),
     }
@@ -104,7 +104,7 @@ fn scopes(settings: &Settings) -> Vec<&String> {
 }
 
 /// The Capability Document, of the requested parts or in full.
-fn capabilities(spoken: &Spoken, asked: &Map<String, Value>) -> Result<Value, Wrong> {
+fn capabilities(spoken: &Spoken, asked: &Map<String, Value>) -> Result<Value, AgtpError> {
     let endpoints = spoken.routes.all();
     let methods = supported(endpoints);
     let tools = endpoints.iter().map(|endpoint| json!({ "name": format!("{} {}", endpoint.method, endpoint.path) }));
@@ -123,7 +123,7 @@ fn capabilities(spoken: &Spoken, asked: &Map<String, Value>) -> Result<Value, Wr
         Some(Value::String(domains)) => domains.split(',').map(str::trim).collect(),
         Some(_) => {
             let message = "capability_domains has to be a list: methods, modalities, tools, version, budget, zones.";
-            return Err(Wrong::new(422, "schema-validation-failed", message));
+            return Err(AgtpError::new(422, "schema-validation-failed", message));
         }
     };
     let mut told = Map::new();
@@ -142,7 +142,7 @@ fn capabilities(spoken: &Spoken, asked: &Map<String, Value>) -> Result<Value, Wr
     }
     if told.is_empty() {
         let message = "None of capability_domains is known: methods, modalities, tools, version, trust, budget, zones.";
-        return Err(Wrong::new(404, "not-found", message));
+        return Err(AgtpError::new(404, "not-found", message));
     }
     if let Some(least) = asked.get("version_min").and_then(Value::as_str) {
         told.insert("version_min_satisfied".into(), (numbers(least) <= numbers(VERSION)).into());

@@ -16,7 +16,7 @@ use super::{
     manifest::{TYPE, VERSION, apis},
     native::RESERVED,
     path::Asked,
-    said::{JSON, Said, Wrong},
+    response::{AgtpError, AgtpResponse, JSON},
     warning::ENDPOINT_WARNING,
 };
 use frontdesk_base::{
@@ -48,7 +48,7 @@ impl Lists {
     }
 
     /// The request's parameters, validated against the published schema (§13.3).
-    fn given(&self, calling: &Calling<'_>, is_root: bool) -> Result<Map<String, Value>, Wrong> {
+    fn given(&self, calling: &Calling<'_>, is_root: bool) -> Result<Map<String, Value>, AgtpError> {
         let schema = self.inputs[usize::from(!is_root)].as_ref();
         let read = |name: &str, text: String| match schema {
             Some(schema) => schema.read(name, vec![text]),
@@ -139,14 +139,16 @@ pub(super) async fn discover(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     path: &Asked<'_>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     let asked = path.segments.first().map(|segment| &**segment);
     let members = spoken.lists.given(calling, asked.is_none())?;
     let target = members.get("target").and_then(Value::as_str).map(|target| target.trim_start_matches('/'));
     let list = match (asked, target) {
         (Some(asked), Some(target)) if asked != target => {
             let message = "The path and the body's target name different things. Send one of them.";
-            return Err(Wrong::new(400, "target-conflict", message).with("path", calling.path).with("target", target));
+            return Err(AgtpError::new(400, "target-conflict", message)
+                .with("path", calling.path)
+                .with("target", target));
         }
         (Some(asked), _) => Some(asked),
         (None, target) => target,
@@ -157,13 +159,13 @@ pub(super) async fn discover(
         Some("agents") => agents(spoken, path, lifecycle::status(spoken, desk).await?.word()),
         Some("genesis") => genesis(spoken, &members),
         Some("tools") => Ok(tools(spoken)),
-        Some("apis") => Ok(Said::text(200, JSON, spoken.lists.apis.clone())),
+        Some("apis") => Ok(AgtpResponse::text(200, JSON, spoken.lists.apis.clone())),
         Some("patterns") => Ok(patterns(spoken, desk)),
         Some("contracts") => spoken.contracts(desk, calling).await,
         Some(other) => {
             let message = format!("There is no such target. Known are {}.", RESERVED.join(", "));
             let other: String = other.chars().take(64).collect();
-            Err(Wrong::new(404, "not-found", message).with("target", other))
+            Err(AgtpError::new(404, "not-found", message).with("target", other))
         }
     }?;
     if let (None, Some(target)) = (asked, target) {
@@ -180,20 +182,20 @@ async fn root(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     members: &Map<String, Value>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     let wants_manifest = calling.incoming.accept().is_some_and(|accept| accept.contains(TYPE));
     if calling.head.agent.is_some() && !wants_manifest {
         let asks = ["criteria", "filter", "intent", "max_results"].iter().any(|name| members.contains_key(*name));
         let said = match asks {
             true => candidates(spoken),
-            false => Said::text(200, JSON, spoken.lists.directory.clone()),
+            false => AgtpResponse::text(200, JSON, spoken.lists.directory.clone()),
         };
         return Ok(said.with(SUPPORTED, spoken.supported.clone()));
     }
     let rendered = spoken.manifest(desk).await;
     let said = match etag::matches(calling.incoming.headers, &rendered.etag) && calling.incoming.framed.is_none() {
-        true => Said { status: 304, ..Said::nothing() },
-        false => Said::text(200, TYPE, rendered.body),
+        true => AgtpResponse { status: 304, ..AgtpResponse::nothing() },
+        false => AgtpResponse::text(200, TYPE, rendered.body),
     };
     let said = said.with(SUPPORTED, spoken.supported.clone());
     let said =
@@ -202,7 +204,7 @@ async fn root(
 }
 
 /// The floor's form of discovery: matching agents. This server hosts one at most.
-fn candidates(spoken: &Spoken) -> Said {
+fn candidates(spoken: &Spoken) -> AgtpResponse {
     let listed = spoken.hosted.iter().map(|hosted| {
         let listing = listed(hosted, spoken.routes.all());
         json!({
@@ -210,21 +212,21 @@ fn candidates(spoken: &Spoken) -> Said {
             "principal": listing["owner_id"], "score": 1.0,
         })
     });
-    Said::json(200, &json!({ "results": listed.collect::<Vec<_>>() }))
+    AgtpResponse::json(200, &json!({ "results": listed.collect::<Vec<_>>() }))
 }
 
 /// A summary of every endpoint (§5.8).
-async fn methods(spoken: &Spoken, desk: &Desk<'_>) -> Said {
+async fn methods(spoken: &Spoken, desk: &Desk<'_>) -> AgtpResponse {
     let short = |value: &Value, tier: &str| json!({ "method": value["method"], "path": value["path"], "description": value["description"], "tier": tier });
     let mut all: Vec<Value> = spoken.routes.all().iter().map(|endpoint| short(&endpoint.definition, "B")).collect();
     // If the published contracts cannot be read, use the last known ones.
     let published = spoken.published(desk).await.unwrap_or_else(|_| spoken.last_published());
     all.extend(published.iter().flat_map(|published| published.endpoints().map(|it| short(&it.definition, "C"))));
     all.extend(builtins().iter().map(|builtin| short(builtin, "A")));
-    Said::json(200, &all.into())
+    AgtpResponse::json(200, &all.into())
 }
 
-fn agents(spoken: &Spoken, path: &Asked<'_>, status: &str) -> Result<Said, Wrong> {
+fn agents(spoken: &Spoken, path: &Asked<'_>, status: &str) -> Result<AgtpResponse, AgtpError> {
     let listed = |hosted| {
         let mut listed = listed(hosted, spoken.routes.all());
         listed["status"] = status.into();
@@ -232,26 +234,26 @@ fn agents(spoken: &Spoken, path: &Asked<'_>, status: &str) -> Result<Said, Wrong
     };
     let all: Vec<Value> = spoken.hosted.iter().map(listed).collect();
     match path.segments.get(1) {
-        None => Ok(Said::json(200, &all.into())),
+        None => Ok(AgtpResponse::json(200, &all.into())),
         Some(wanted) => {
             let is_it = |agent: &&Value| agent["name"] == **wanted || agent["agent_id"] == **wanted;
-            let found = all.iter().find(is_it).map(|agent| Said::json(200, agent));
+            let found = all.iter().find(is_it).map(|agent| AgtpResponse::json(200, agent));
             found.ok_or_else(|| {
-                Wrong::new(404, "not-found", "No such agent is hosted here. DISCOVER /agents lists them.")
+                AgtpError::new(404, "not-found", "No such agent is hosted here. DISCOVER /agents lists them.")
             })
         }
     }
 }
 
 /// The signed Genesis of the addressed agent (§5.8.1).
-fn genesis(spoken: &Spoken, members: &Map<String, Value>) -> Result<Said, Wrong> {
+fn genesis(spoken: &Spoken, members: &Map<String, Value>) -> Result<AgtpResponse, AgtpError> {
     let wanted = members.get("agent_id").and_then(Value::as_str);
     let hosted = spoken.hosted.as_ref().filter(|hosted| wanted.is_none_or(|wanted| wanted == hosted.agent_id));
-    let hosted = hosted.ok_or_else(|| Wrong::new(404, "not-found", "No Genesis is loaded for such an agent."))?;
-    Ok(Said::text(200, JSON, hosted.document.clone()))
+    let hosted = hosted.ok_or_else(|| AgtpError::new(404, "not-found", "No Genesis is loaded for such an agent."))?;
+    Ok(AgtpResponse::text(200, JSON, hosted.document.clone()))
 }
 
-fn tools(spoken: &Spoken) -> Said {
+fn tools(spoken: &Spoken) -> AgtpResponse {
     let owner = spoken.hosted.as_ref().map(|hosted| &hosted.agent_id);
     let tool = |endpoint: &std::sync::Arc<super::endpoint::Endpoint>| {
         let mut tool = json!({
@@ -263,11 +265,11 @@ fn tools(spoken: &Spoken) -> Said {
         }
         tool
     };
-    Said::json(200, &spoken.routes.all().iter().map(tool).collect::<Vec<_>>().into())
+    AgtpResponse::json(200, &spoken.routes.all().iter().map(tool).collect::<Vec<_>>().into())
 }
 
 /// What could be synthesised (§5.8.6); empty where nothing could.
-fn patterns(_: &Spoken, desk: &Desk<'_>) -> Said {
+fn patterns(_: &Spoken, desk: &Desk<'_>) -> AgtpResponse {
     let agtp = &desk.compiled.settings.agtp;
     let pattern = |recipe: &frontdesk_config::Recipe| {
         let (method, path) = (recipe.method.as_ref()?, recipe.path.as_ref()?);
@@ -285,7 +287,7 @@ fn patterns(_: &Spoken, desk: &Desk<'_>) -> Said {
     };
     let patterns: Vec<Value> = agtp.recipes.iter().filter_map(pattern).collect();
     let enabled = agtp.policies.rcns.enabled && agtp.policies.synthesis_enabled;
-    Said::json(200, &json!({ "rcns_enabled": enabled, "patterns": patterns }))
+    AgtpResponse::json(200, &json!({ "rcns_enabled": enabled, "patterns": patterns }))
 }
 
 /// A path with placeholders as a regular expression, for clients that match paths themselves.

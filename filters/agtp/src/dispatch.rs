@@ -3,24 +3,29 @@
 use super::{
     Spoken,
     calling::{Calling, Parameters},
-    describe, discover, floor, human, lifecycle,
+    describe, discover, escalation, floor, lifecycle,
     native::not_here,
     once::once,
     path::Asked,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
     session,
 };
 use frontdesk_desk::{Desk, records::KEPT};
 
 impl Spoken {
     /// Answers a built-in endpoint.
-    pub(super) async fn native(&self, desk: &Desk<'_>, calling: &Calling<'_>, path: &Asked<'_>) -> Result<Said, Wrong> {
+    pub(super) async fn native(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+    ) -> Result<AgtpResponse, AgtpError> {
         if matches!(calling.method, "DISCOVER" | "DESCRIBE")
             && calling.head.agent.is_none()
             && !desk.compiled.settings.agtp.policies.anonymous_discovery
         {
             let message = "DISCOVER needs the header Agent-ID with your canonical id.";
-            return Err(Wrong::required("anonymous-discovery-disabled", message));
+            return Err(AgtpError::required("anonymous-discovery-disabled", message));
         }
         // Queries and calls check their session themselves, and SUSPEND must not count as use of its session.
         if !matches!(calling.method, "SUSPEND" | "QUERY" | "EXECUTE") {
@@ -34,7 +39,7 @@ impl Spoken {
             "DELEGATE" => {
                 let message =
                     "A delegation cannot be verified here, and nothing is delegated. Call what you need yourself.";
-                return Err(Wrong::new(551, "authority-chain-broken", message));
+                return Err(AgtpError::new(551, "authority-chain-broken", message));
             }
             "SUMMARIZE" | "PLAN" => return Err(not_here(calling.method)),
             _ => {}
@@ -54,7 +59,12 @@ impl Spoken {
         })
     }
 
-    async fn floor(&self, desk: &Desk<'_>, calling: &Calling<'_>, parameters: Parameters) -> Result<Said, Wrong> {
+    async fn floor(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        parameters: Parameters,
+    ) -> Result<AgtpResponse, AgtpError> {
         let given = &parameters.members;
         match calling.method {
             "QUERY" => floor::query(self, desk, calling, given).await,
@@ -67,10 +77,10 @@ impl Spoken {
                 let given = &parameters.with_envelopes(&["task_id", "context"]);
                 // As long as questions to a person are kept.
                 let lasts = desk.compiled.settings.sessions.results;
-                once(desk, calling, given, Some(lasts), human::escalate(desk, calling, given)).await
+                once(desk, calling, given, Some(lasts), escalation::escalate(desk, calling, given)).await
             }
-            "CONFIRM" => once(desk, calling, given, Some(KEPT), human::confirm(self, desk, calling, given)).await,
-            "NOTIFY" => once(desk, calling, given, None, human::notify(self, desk, calling, given)).await,
+            "CONFIRM" => once(desk, calling, given, Some(KEPT), escalation::confirm(self, desk, calling, given)).await,
+            "NOTIFY" => once(desk, calling, given, None, escalation::notify(self, desk, calling, given)).await,
             "ACTIVATE" | "DEACTIVATE" | "REINSTATE" | "REVOKE" | "DEPRECATE" => {
                 lifecycle::change(self, desk, calling, given).await
             }

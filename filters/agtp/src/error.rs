@@ -4,7 +4,7 @@ use http::{StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{
-    said::{JSON, Wrong},
+    response::{AgtpError, JSON},
     wire::Refused,
 };
 use frontdesk_base::{
@@ -28,7 +28,7 @@ pub(super) const UPSTREAM: [&str; 5] = [
 pub(super) const COMPOSITION_FAILED: &str = "composition_failed";
 
 /// The store is unavailable.
-impl From<NotKept> for Wrong {
+impl From<NotKept> for AgtpError {
     fn from(why: NotKept) -> Self {
         wrong(&not_kept(why), None, 455)
     }
@@ -47,13 +47,13 @@ pub(super) fn reply(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -
 /// The reply to input that could not be parsed as a request.
 pub fn unread(refused: &Refused) -> Reply {
     let method = refused.frame.as_ref().map_or("", |frame| frame.method.as_str());
-    let body = Wrong::new(400, refused.code, refused.detail.clone()).body(method, "").to_string();
+    let body = AgtpError::new(400, refused.code, refused.detail.clone()).body(method, "").to_string();
     Reply::new(StatusCode::BAD_REQUEST, JSON, body).with(header::CACHE_CONTROL, "no-store")
 }
 
 /// A refusal in AGTP's form. `upstream_status` is the site's status, `violation` the status for insufficient scopes.
-pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: u16) -> Wrong {
-    let said = |status, code| Wrong::new(status, code, refusal.detail.clone());
+pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: u16) -> AgtpError {
+    let said = |status, code| AgtpError::new(status, code, refusal.detail.clone());
     let mut wrong = match refusal.fault {
         Fault::BadRequest | Fault::HeaderTooLarge | Fault::RequestTimeout | Fault::NotAcceptable => {
             said(400, "bad-request")
@@ -64,15 +64,15 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
         Fault::MethodNotAllowed => said(405, "method-not-allowed"),
         // No credential was presented, so the first step is to get one.
         Fault::Unauthenticated if refusal.reason == Fault::Unauthenticated.reason() => {
-            let required = Wrong::required("credentials-missing", refusal.detail.clone());
+            let required = AgtpError::required("credentials-missing", refusal.detail.clone());
             scopes(required, refusal)
         }
         Fault::Unauthenticated => said(401, "unauthorized").with("reason", credential_reason(refusal)),
         Fault::WeakAuthentication => {
-            Wrong::required("credentials-missing", refusal.detail.clone()).with("reason", refusal.reason)
+            AgtpError::required("credentials-missing", refusal.detail.clone()).with("reason", refusal.reason)
         }
         Fault::MissingScope if violation == 262 => {
-            scopes(Wrong::required("scope-required", refusal.detail.clone()), refusal)
+            scopes(AgtpError::required("scope-required", refusal.detail.clone()), refusal)
         }
         Fault::MissingScope => scopes(said(455, "scope-violation"), refusal),
         Fault::Forbidden if refusal.reason == Fault::Forbidden.reason() => said(403, "forbidden"),
@@ -83,7 +83,7 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
         Fault::ForbiddenField => said(422, "forbidden-field"),
         Fault::ConfirmationDeclined => said(403, "forbidden").with("reason", refusal.reason),
         Fault::ConfirmationRequired | Fault::ConfirmationInvalid | Fault::ConfirmationPending => {
-            Wrong::required("confirmation-required", refusal.detail.clone()).with("reason", refusal.reason)
+            AgtpError::required("confirmation-required", refusal.detail.clone()).with("reason", refusal.reason)
         }
         Fault::InFlight | Fault::KeyReused | Fault::OutcomeUnknown => {
             said(409, "conflict").with("reason", refusal.reason)
@@ -140,7 +140,7 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
     wrong
 }
 
-fn scopes(wrong: Wrong, refusal: &Refusal) -> Wrong {
+fn scopes(wrong: AgtpError, refusal: &Refusal) -> AgtpError {
     match refusal.required_scopes.as_slice() {
         [] => wrong,
         scopes => wrong.with("required_scopes", scopes.to_vec()),

@@ -11,9 +11,9 @@ use super::{
     calling::{Calling, Parameters},
     contract::Contract,
     endpoint::Endpoint,
-    human, inspect,
+    escalation, inspect,
     lifecycle::{self, MOST_TOLD, text},
-    said::{Body, Said, Wrong},
+    response::{AgtpError, AgtpResponse, Body},
 };
 use frontdesk_config::names::name;
 
@@ -26,27 +26,27 @@ pub(super) async fn execute(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     given: Parameters,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     let mut members = given.members;
     members.extend(calling.added());
-    let action = human::required(&members, "action")?.to_owned();
+    let action = escalation::required(&members, "action")?.to_owned();
     let found = find(spoken, desk, &action).await?.ok_or_else(|| {
         let message = "There is no such action. Name an id or a verb and its path, as DISCOVER /methods lists them.";
-        Wrong::new(422, "unknown-action", message).with("action", action.chars().take(64).collect::<String>())
+        AgtpError::new(422, "unknown-action", message).with("action", action.chars().take(64).collect::<String>())
     })?;
     let key = text(&members, "idempotency_key")?.map(str::to_owned);
     let known = ["action", "parameters", "idempotency_key", "context"];
     if let Some(other) = members.keys().find(|name| !known.contains(&name.as_str())) {
         let message = format!("EXECUTE takes {} here, and nothing else.", known.join(", "));
         let other: String = other.chars().take(64).collect();
-        return Err(Wrong::new(422, "schema-validation-failed", message).with("parameter", other));
+        return Err(AgtpError::new(422, "schema-validation-failed", message).with("parameter", other));
     }
     let input = match members.remove("parameters") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(input)) => input,
         Some(_) => {
             let message = "parameters has to be an object.";
-            return Err(Wrong::new(422, "schema-validation-failed", message));
+            return Err(AgtpError::new(422, "schema-validation-failed", message));
         }
     };
     match found {
@@ -63,7 +63,7 @@ enum Action {
     Published(Arc<Contract>),
 }
 
-async fn find(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Result<Option<Action>, Wrong> {
+async fn find(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Result<Option<Action>, AgtpError> {
     if let Some(endpoint) = named(spoken, desk, action) {
         return Ok(Some(Action::Declared(endpoint)));
     }
@@ -98,8 +98,8 @@ pub(super) async fn query(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     given: &Map<String, Value>,
-) -> Result<Said, Wrong> {
-    let intent = human::required(given, "intent")?;
+) -> Result<AgtpResponse, AgtpError> {
+    let intent = escalation::required(given, "intent")?;
     let settings = &desk.compiled.settings;
     let asked = spoken
         .routes
@@ -117,10 +117,10 @@ pub(super) async fn inspected(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     given: &Map<String, Value>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     let settings = &desk.compiled.settings;
     let may = || inspect::admitted(settings.agtp.inspect, calling.incoming.caller, calling.head.agent);
-    let told = match human::required(given, "target")? {
+    let told = match escalation::required(given, "target")? {
         "audit" => {
             may()?;
             inspect::audit(desk.chains, desk.records, given).await?
@@ -133,24 +133,24 @@ pub(super) async fn inspected(
             may()?;
             let hosted = spoken.hosted.as_ref().map(|hosted| hosted.agent_id.as_str());
             let agent = text(given, "agent_id")?.or(hosted);
-            let agent = agent.ok_or_else(|| Wrong::new(404, "agent-not-found", "No agent is hosted here."))?;
+            let agent = agent.ok_or_else(|| AgtpError::new(404, "agent-not-found", "No agent is hosted here."))?;
             if Some(agent) != hosted && Some(agent) != calling.head.agent {
                 lifecycle::operator(calling, lifecycle::INSPECT_ALL)?;
             }
             json!({ "agent_id": agent, "entries": lifecycle::events(desk, agent, limit(given)).await? })
         }
-        "escalation" => human::looked_after(desk, calling, human::required(given, "escalation_id")?).await?,
-        "contract" => spoken.inspect_contract(desk, calling, human::required(given, "synthesis_id")?).await?,
-        "rcns-attempt" => spoken.inspect_attempt(desk, calling, human::required(given, "attempt_id")?).await?,
-        "task" => human::looked_after(desk, calling, human::required(given, "task_id")?).await?,
+        "escalation" => escalation::looked_after(desk, calling, escalation::required(given, "escalation_id")?).await?,
+        "contract" => spoken.inspect_contract(desk, calling, escalation::required(given, "synthesis_id")?).await?,
+        "rcns-attempt" => spoken.inspect_attempt(desk, calling, escalation::required(given, "attempt_id")?).await?,
+        "task" => escalation::looked_after(desk, calling, escalation::required(given, "task_id")?).await?,
         other => {
             let other: String = other.chars().take(64).collect();
             let message = "There is no such target. Known are audit, chain_head, lifecycle, contract, rcns-attempt, \
                            escalation and task.";
-            return Err(Wrong::new(400, "unknown-target", message).with("target", other));
+            return Err(AgtpError::new(400, "unknown-target", message).with("target", other));
         }
     };
-    Ok(Said::json(200, &told))
+    Ok(AgtpResponse::json(200, &told))
 }
 
 /// Maximum entries of a list: all, unless the request asks for fewer.
@@ -162,7 +162,7 @@ fn limit(given: &Map<String, Value>) -> usize {
 }
 
 /// The answer, in an envelope if the request came in one.
-pub(super) fn enveloped(said: Said, calling: &Calling<'_>, envelope: &Map<String, Value>) -> Said {
+pub(super) fn enveloped(said: AgtpResponse, calling: &Calling<'_>, envelope: &Map<String, Value>) -> AgtpResponse {
     let Body::Of(kind, body) = &said.body else { return said };
     let Ok(result) = serde_json::from_slice::<Value>(body) else { return said };
     let task = envelope.get("task_id").cloned().or_else(|| calling.head.task.map(Value::from));
@@ -174,5 +174,5 @@ pub(super) fn enveloped(said: Said, calling: &Calling<'_>, envelope: &Map<String
         }
         (_, result) => json!({ "status": said.status, "task_id": task, "result": result }),
     };
-    Said { body: Body::Of(kind.clone(), whole.to_string().into()), ..said }
+    AgtpResponse { body: Body::Of(kind.clone(), whole.to_string().into()), ..said }
 }

@@ -12,8 +12,8 @@ use super::{
     native,
     path::{self, Asked},
     policy::{Admission, Legacy},
+    response::AgtpError,
     routes::Found,
-    said::Wrong,
 };
 use frontdesk_desk::Incoming;
 
@@ -56,7 +56,7 @@ impl Spoken {
     /// # Errors
     ///
     /// The refusal of the gate that it failed.
-    pub(super) fn gate<'a>(&self, incoming: &'a Incoming<'_>, seen: &mut Seen<'a>) -> Result<Gated, Wrong> {
+    pub(super) fn gate<'a>(&self, incoming: &'a Incoming<'_>, seen: &mut Seen<'a>) -> Result<Gated, AgtpError> {
         let asked = incoming.method.as_str();
         seen.method = asked.to_owned();
         seen.path = incoming.target.split(['?', '#']).next().unwrap_or_default().to_owned();
@@ -82,7 +82,7 @@ impl Spoken {
             legacy = Some(verb);
         }
         seen.method.clone_from(&method);
-        let mut path = read.map_err(Wrong::from)?.alone();
+        let mut path = read.map_err(AgtpError::from)?.alone();
         if matches!(admitted, Admission::Refused) {
             return Err(self.not_allowed(&path, "This server does not take this verb."));
         }
@@ -92,7 +92,7 @@ impl Spoken {
             method = to_method;
             if let Some(to_path) = to_path {
                 let query = std::mem::take(&mut path.query);
-                path = Asked { query, ..path::read(&to_path, &self.catalog).map_err(Wrong::from)?.alone() };
+                path = Asked { query, ..path::read(&to_path, &self.catalog).map_err(AgtpError::from)?.alone() };
             }
             seen.method.clone_from(&method);
             seen.path = path.path.to_string();
@@ -118,31 +118,33 @@ impl Spoken {
 
     /// The response to a verb and path that no endpoint and no contract has: 404 where the path has no verb, else 405
     /// (§6.1).
-    pub(super) fn nowhere(&self, path: &Asked<'_>) -> Wrong {
+    pub(super) fn nowhere(&self, path: &Asked<'_>) -> AgtpError {
         match self.allowed(path).is_empty() {
-            true => {
-                Wrong::new(404, "not-found", "There is nothing at this path. DISCOVER /methods lists what there is.")
-            }
+            true => AgtpError::new(
+                404,
+                "not-found",
+                "There is nothing at this path. DISCOVER /methods lists what there is.",
+            ),
             false => self.not_allowed(path, "This path is known under other verbs."),
         }
     }
 
     /// 459: no such verb (§11).
-    pub(super) fn unknown(&self, method: &str) -> Wrong {
+    pub(super) fn unknown(&self, method: &str) -> AgtpError {
         let method: String = method.chars().take(64).collect();
         let message = format!(
             "{method} is not a verb of catalog {}. DISCOVER /methods lists the supported verbs.",
             self.catalog.version
         );
-        Wrong::new(459, "method-violation", message)
+        AgtpError::new(459, "method-violation", message)
             .with("method", method)
             .with("catalog_version", self.catalog.version.clone())
     }
 
     /// 405, with the verbs that the path has (§11).
-    fn not_allowed(&self, path: &Asked<'_>, message: &'static str) -> Wrong {
+    fn not_allowed(&self, path: &Asked<'_>, message: &'static str) -> AgtpError {
         let allowed = self.allowed(path);
-        let mut wrong = Wrong::new(405, "method-not-allowed", message);
+        let mut wrong = AgtpError::new(405, "method-not-allowed", message);
         // HTTP requires `Allow` with a 405 (RFC 9110 §15.5.6).
         let allow = HeaderValue::try_from(allowed.join(", ")).ok();
         wrong.headers.extend(allow.map(|allow| (header::ALLOW, allow)));
@@ -166,8 +168,8 @@ impl Spoken {
     }
 }
 
-impl From<path::Wrong> for Wrong {
-    fn from(wrong: path::Wrong) -> Self {
+impl From<path::PathError> for AgtpError {
+    fn from(wrong: path::PathError) -> Self {
         let told = Self::new(wrong.status, wrong.code, format!("The target {}.", wrong.detail));
         match wrong.segment {
             Some(segment) => told.with("segment", json!(segment)),

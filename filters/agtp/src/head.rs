@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName};
 
-use super::{attribution::is_owner, said::Wrong};
+use super::{attribution::is_owner, response::AgtpError};
 use frontdesk_base::text;
 
 const AGENT_ID: HeaderName = HeaderName::from_static("agent-id");
@@ -45,26 +45,26 @@ impl<'a> Head<'a> {
     /// # Errors
     ///
     /// A header is malformed.
-    pub(super) fn read(headers: &'a HeaderMap, over_http: bool) -> Result<Self, Wrong> {
+    pub(super) fn read(headers: &'a HeaderMap, over_http: bool) -> Result<Self, AgtpError> {
         let agent = once(headers, &AGENT_ID)?;
         if let Some(agent) = agent
             && !is_canonical(agent)
         {
             let message = "Agent-ID has to be 64 small hex digits, the canonical id of the agent that asks.";
-            return Err(Wrong::new(400, "invalid-canonical-id", message));
+            return Err(AgtpError::new(400, "invalid-canonical-id", message));
         }
         if once(headers, &OWNER_ID)?.is_some_and(|owner| !is_owner(owner)) {
             let message = "Owner-ID has to be 1 to 256 letters, digits and - _ : .";
-            return Err(Wrong::new(400, "invalid-owner-id", message));
+            return Err(AgtpError::new(400, "invalid-owner-id", message));
         }
         if headers.contains_key(DELEGATION) {
             let message = "Delegation-Chain is not understood here. Ask without it.";
-            return Err(Wrong::new(501, "not-implemented", message));
+            return Err(AgtpError::new(501, "not-implemented", message));
         }
         // A suspended session is recognised by its id, so an invalid id is an error.
         let session = once(headers, &SESSION_ID)?;
         if session.is_some() && passed(session).is_none() {
-            return Err(Wrong::new(400, "invalid-session-id", format!("Session-ID has to be {VISIBLE}.")));
+            return Err(AgtpError::new(400, "invalid-session-id", format!("Session-ID has to be {VISIBLE}.")));
         }
         let scopes = match once(headers, &AUTHORITY_SCOPE)? {
             Some(text) => Some(scopes(text)?),
@@ -113,8 +113,8 @@ fn covers(claim: &str, scope: &str) -> bool {
 }
 
 /// `token *(OWS "," OWS token)`; a token has at least two parts.
-fn scopes(text: &str) -> Result<Vec<&str>, Wrong> {
-    let wrong = |what: Cow<'static, str>| Wrong::new(400, "invalid-authority-scope", what);
+fn scopes(text: &str) -> Result<Vec<&str>, AgtpError> {
+    let wrong = |what: Cow<'static, str>| AgtpError::new(400, "invalid-authority-scope", what);
     let mut scopes = Vec::new();
     for token in text.split(',').map(|token| token.trim_matches([' ', '\t'])) {
         if !is_scope(token) {
@@ -140,8 +140,8 @@ pub fn is_scope(token: &str) -> bool {
 }
 
 /// The value of a header that may occur once only.
-fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Wrong> {
-    text::once(headers, name).map_err(|twice| Wrong::new(400, "bad-request", twice.to_string()))
+fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, AgtpError> {
+    text::once(headers, name).map_err(|twice| AgtpError::new(400, "bad-request", twice.to_string()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{
     head::is_canonical,
     jws,
     lifecycle::{INSPECT_ALL, OPERATE},
-    said::Wrong,
+    response::AgtpError,
 };
 use frontdesk_caller::Caller;
 use frontdesk_config::Inspectable;
@@ -21,7 +21,7 @@ const SCOPES: [&str; 2] = [OPERATE, INSPECT_ALL];
 /// # Errors
 ///
 /// The caller may not.
-pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -> Result<(), Wrong> {
+pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -> Result<(), AgtpError> {
     let operates = caller.scopes().iter().any(|scope| SCOPES.contains(&scope.as_str()));
     match inspect {
         Inspectable::Public => Ok(()),
@@ -29,11 +29,11 @@ pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -
         Inspectable::AgentOnly if agent_id.is_some() => Ok(()),
         Inspectable::AgentOnly => {
             let detail = "Only agents may look into this chain. Send your Agent-ID.";
-            Err(Wrong::new(401, "acl-anonymous-blocked", detail).with("reason", "acl-anonymous-blocked"))
+            Err(AgtpError::new(401, "acl-anonymous-blocked", detail).with("reason", "acl-anonymous-blocked"))
         }
         Inspectable::OperatorOnly => {
             let detail = "Only who operates this may look into this chain: a credential with the scope agtp:operate or inspect:all.";
-            Err(Wrong::new(403, "acl-operator-only", detail).with("reason", "acl-operator-only"))
+            Err(AgtpError::new(403, "acl-operator-only", detail).with("reason", "acl-operator-only"))
         }
     }
 }
@@ -43,17 +43,17 @@ pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -
 /// # Errors
 ///
 /// The record does not exist, or is no longer stored.
-pub async fn audit(chains: &Chains, records: &dyn Records, params: &Map<String, Value>) -> Result<Value, Wrong> {
+pub async fn audit(chains: &Chains, records: &dyn Records, params: &Map<String, Value>) -> Result<Value, AgtpError> {
     let id = params.get("audit_id").and_then(Value::as_str).filter(|id| is_canonical(id)).ok_or_else(|| {
         let detail = "audit_id has to be an Audit-ID: 64 lower-case hex digits.";
-        Wrong::new(422, "invalid-audit-id", detail)
+        AgtpError::new(422, "invalid-audit-id", detail)
     })?;
     let found = chains.find(records, id).await?;
     // Other records in this store are not signed.
     let read = found.and_then(|record| jws::read(&record).map(|(header, payload)| (record, header, payload)));
     let (record, header, payload) = read.ok_or_else(|| {
         let detail = "No record is kept under this Audit-ID. Records are kept for a day at most.";
-        Wrong::new(404, "audit-not-found", detail)
+        AgtpError::new(404, "audit-not-found", detail)
     })?;
     Ok(json!({ "audit_id": id, "jws": record, "header": header, "payload": payload, "format": "jws" }))
 }
@@ -68,11 +68,11 @@ pub(crate) async fn chain_head(
     records: &dyn Records,
     signing: &Signing,
     params: &Map<String, Value>,
-) -> Result<Value, Wrong> {
+) -> Result<Value, AgtpError> {
     let asked = params.get("agent_id").filter(|asked| !asked.is_null());
     if asked.is_some_and(|asked| asked.as_str().is_none_or(|asked| Some(asked) != signing.agent_id())) {
         let detail = "No such agent is hosted here. DISCOVER /agents lists those that are.";
-        return Err(Wrong::new(404, "agent-not-found", detail));
+        return Err(AgtpError::new(404, "agent-not-found", detail));
     }
     Ok(json!({ "audit_id": chains.head(records, signing.chain()).await? }))
 }
@@ -90,7 +90,7 @@ mod tests {
         params.as_object().unwrap().clone()
     }
 
-    fn status(shown: Result<impl std::fmt::Debug, Wrong>) -> (u16, &'static str) {
+    fn status(shown: Result<impl std::fmt::Debug, AgtpError>) -> (u16, &'static str) {
         let refused = shown.unwrap_err();
         (refused.status, refused.reason)
     }

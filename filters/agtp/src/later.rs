@@ -12,7 +12,7 @@ use super::{
     contracts::Contracts,
     path::Asked,
     proposal::Proposal,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
 };
 use frontdesk_desk::{Desk, records};
 use frontdesk_state::{Change, Committed, Expect, Put};
@@ -33,8 +33,8 @@ pub(super) async fn keep(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     proposal: &Proposal,
-    became: &Result<Contract, Wrong>,
-) -> Result<Said, Wrong> {
+    became: &Result<Contract, AgtpError>,
+) -> Result<AgtpResponse, AgtpError> {
     let became = match became {
         Ok(contract) => json!({ "contract": contract.id, "method": proposal.method, "path": proposal.path }),
         Err(wrong) => {
@@ -52,11 +52,11 @@ pub(super) async fn keep(
         let put = Put::Value(kept.to_string().into(), KEPT);
         let change = Change { key: key(calling, &place), expect: Expect::Absent, put };
         if let Committed::Done(_) = desk.records.commit(&[change]).await? {
-            return Ok(Said::json(261, &json!({ "status": 261, "proposal_id": id, "estimate": 1 })));
+            return Ok(AgtpResponse::json(261, &json!({ "status": 261, "proposal_id": id, "estimate": 1 })));
         }
     }
     let message = "Too many proposals of yours wait to be asked after. Ask after them, and try again in some minutes.";
-    let mut wrong = Wrong::new(429, "rate-limited", message).with("scope", "proposals").after(KEPT.as_secs());
+    let mut wrong = AgtpError::new(429, "rate-limited", message).with("scope", "proposals").after(KEPT.as_secs());
     wrong.reason = "rate_limited";
     Err(wrong)
 }
@@ -72,7 +72,7 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         path: &Asked<'_>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         let id = path.segments.get(1).map(|id| &**id).filter(|id| records::is_id(id)).ok_or_else(unknown)?;
         let found = desk.records.get(&key(calling, &id[..1])).await?;
         let kept = found.and_then(|record| serde_json::from_slice::<Value>(&record.value).ok()).ok_or_else(unknown)?;
@@ -83,15 +83,15 @@ impl Spoken {
         let text = |name: &str| became[name].as_str().unwrap_or_default();
         if let Some(id) = became["contract"].as_str() {
             let contract = Contracts::of(desk).find(id).await?.ok_or_else(unknown)?;
-            return Ok(Said::approved(&contract.approval(text("method"), text("path"))));
+            return Ok(AgtpResponse::approved(&contract.approval(text("method"), text("path"))));
         }
         let status = became["refused"]["status"].as_u64().and_then(|status| u16::try_from(status).ok());
-        Ok(Said::json(status.ok_or_else(unknown)?, &became["refused"]))
+        Ok(AgtpResponse::json(status.ok_or_else(unknown)?, &became["refused"]))
     }
 }
 
-fn unknown() -> Wrong {
-    Wrong::new(404, "not-found", "There is no such proposal of yours, or not any more.")
+fn unknown() -> AgtpError {
+    AgtpError::new(404, "not-found", "There is no such proposal of yours, or not any more.")
 }
 
 fn key(calling: &Calling<'_>, place: &str) -> String {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Spoken,
     calling::Calling,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
     tries::{TRIES, busy, step_aside},
 };
 use frontdesk_desk::{Desk, records, rfc3339};
@@ -68,20 +68,20 @@ impl Status {
 /// # Errors
 ///
 /// 503: the store is unavailable.
-pub(super) async fn status(spoken: &Spoken, desk: &Desk<'_>) -> Result<Status, Wrong> {
+pub(super) async fn status(spoken: &Spoken, desk: &Desk<'_>) -> Result<Status, AgtpError> {
     let Some(hosted) = &spoken.hosted else { return Ok(Status::Active) };
     let record = desk.records.get(&key(&hosted.agent_id)).await?;
     Ok(record.map_or(Status::Active, |record| status_of(&log(&record))))
 }
 
 /// Checks that calls are served: those of a suspended or retired agent are not; a deprecated agent's are.
-pub(super) async fn serving(spoken: &Spoken, desk: &Desk<'_>) -> Result<(), Wrong> {
+pub(super) async fn serving(spoken: &Spoken, desk: &Desk<'_>) -> Result<(), AgtpError> {
     match status(spoken, desk).await? {
         Status::Active | Status::Deprecated => Ok(()),
         Status::Suspended => {
-            Err(Wrong::new(503, "agent-suspended", "This agent is suspended. Its operator may reinstate it."))
+            Err(AgtpError::new(503, "agent-suspended", "This agent is suspended. Its operator may reinstate it."))
         }
-        Status::Retired => Err(Wrong::new(410, "agent-retired", "This agent is retired, for good.")),
+        Status::Retired => Err(AgtpError::new(410, "agent-retired", "This agent is retired, for good.")),
     }
 }
 
@@ -91,17 +91,17 @@ pub(super) async fn change(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
     given: &Map<String, Value>,
-) -> Result<Said, Wrong> {
+) -> Result<AgtpResponse, AgtpError> {
     operator(calling, OPERATE)?;
     let wanted = text(given, "agent_id")?
-        .ok_or_else(|| Wrong::new(400, "missing-parameter", "Send agent_id: the agent that this is about."))?;
+        .ok_or_else(|| AgtpError::new(400, "missing-parameter", "Send agent_id: the agent that this is about."))?;
     let hosted = spoken.hosted.as_ref().filter(|hosted| hosted.agent_id == wanted || hosted.name == wanted);
     let hosted = hosted.ok_or_else(|| {
-        Wrong::new(404, "agent-not-found", "No such agent is hosted here. DISCOVER /agents lists them.")
+        AgtpError::new(404, "agent-not-found", "No such agent is hosted here. DISCOVER /agents lists them.")
     })?;
     let reason = text(given, "reason")?;
     if calling.method == "REVOKE" && reason.is_none() {
-        return Err(Wrong::new(400, "missing-parameter", "Send reason: why the agent is retired for good."));
+        return Err(AgtpError::new(400, "missing-parameter", "Send reason: why the agent is retired for good."));
     }
     let (next, event_type) = match calling.method {
         "DEACTIVATE" => (Status::Suspended, "agent-lifecycle-suspended"),
@@ -123,12 +123,11 @@ pub(super) async fn change(
                 "status": next.word(), "previous_status": before.word(), "event_type": event_type,
                 "audit_id": last.map(|entry| &entry["audit_id"]), "noop": true,
             });
-            return Ok(Said::json(200, &body));
+            return Ok(AgtpResponse::json(200, &body));
         }
         if before == Status::Retired {
-            return Err(
-                Wrong::new(422, "invalid-transition", "A retired agent stays retired.").with("status", before.word())
-            );
+            return Err(AgtpError::new(422, "invalid-transition", "A retired agent stays retired.")
+                .with("status", before.word()));
         }
         let mut event = json!({
             "event_type": event_type, "agent_id": hosted.agent_id, "status": next.word(),
@@ -152,7 +151,7 @@ pub(super) async fn change(
                 let body = json!({
                     "status": next.word(), "previous_status": before.word(), "event_type": event_type, "audit_id": audit_id,
                 });
-                return Ok(Said { acted: true, ..Said::json(200, &body) });
+                return Ok(AgtpResponse { acted: true, ..AgtpResponse::json(200, &body) });
             }
             Committed::Conflict(..) => step_aside().await,
         }
@@ -163,7 +162,7 @@ pub(super) async fn change(
 /// Records an event that does not change the status. Anyone can claim an Agent-ID and cause such events, so they have
 /// a list of their own that cannot displace the operator's changes. For an agent that is not hosted here they are kept
 /// for a day.
-pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: Value) -> Result<(), Wrong> {
+pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: Value) -> Result<(), AgtpError> {
     let key = key_of_the_rest(agent);
     let hosted = spoken.hosted.as_ref().is_some_and(|hosted| hosted.agent_id == agent);
     let kept = if hosted { KEPT } else { KEPT_OF_OTHERS };
@@ -182,7 +181,7 @@ pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: V
 }
 
 /// The events of an agent, newest first.
-pub(super) async fn events(desk: &Desk<'_>, agent: &str, limit: usize) -> Result<Vec<Value>, Wrong> {
+pub(super) async fn events(desk: &Desk<'_>, agent: &str, limit: usize) -> Result<Vec<Value>, AgtpError> {
     let mut all = Vec::new();
     for key in [key(agent), key_of_the_rest(agent)] {
         let record = desk.records.get(&key).await?;
@@ -201,13 +200,13 @@ pub(super) async fn events(desk: &Desk<'_>, agent: &str, limit: usize) -> Result
 /// # Errors
 ///
 /// 403.
-pub(super) fn operator(calling: &Calling<'_>, scope: &str) -> Result<(), Wrong> {
+pub(super) fn operator(calling: &Calling<'_>, scope: &str) -> Result<(), AgtpError> {
     let caller = calling.incoming.caller;
     if caller.has_credential() && caller.scopes().iter().any(|granted| granted == scope) {
         return Ok(());
     }
     let message = format!("This takes a credential that grants {scope}.");
-    Err(Wrong::new(403, "forbidden", message).with("required_scopes", vec![scope]))
+    Err(AgtpError::new(403, "forbidden", message).with("required_scopes", vec![scope]))
 }
 
 /// A text parameter.
@@ -215,13 +214,13 @@ pub(super) fn operator(calling: &Calling<'_>, scope: &str) -> Result<(), Wrong> 
 /// # Errors
 ///
 /// It is not text, or too long.
-pub(super) fn text<'g>(given: &'g Map<String, Value>, name: &str) -> Result<Option<&'g str>, Wrong> {
+pub(super) fn text<'g>(given: &'g Map<String, Value>, name: &str) -> Result<Option<&'g str>, AgtpError> {
     match given.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.len() <= LONGEST => Ok(Some(text)),
         Some(_) => {
             let message = format!("{name} has to be a text of at most {LONGEST} bytes.");
-            Err(Wrong::new(422, "schema-validation-failed", message))
+            Err(AgtpError::new(422, "schema-validation-failed", message))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The built-in endpoints (AGTP-API §6.1, tier A): the floor's verbs at the root, and the reserved paths.
 
-use super::{catalog::FLOOR, path::Asked, said::Wrong, template::Template};
+use super::{catalog::FLOOR, path::Asked, response::AgtpError, template::Template};
 
 /// What `DISCOVER` has of its own, by the first segment (§5.9).
 pub const RESERVED: [&str; 7] = ["methods", "agents", "genesis", "tools", "apis", "patterns", "contracts"];
@@ -41,8 +41,8 @@ pub(super) fn is_answered(method: &str) -> bool {
 }
 
 /// The refusal of a floor verb that cannot be served here.
-pub(super) fn not_here(method: &str) -> Wrong {
+pub(super) fn not_here(method: &str) -> AgtpError {
     let message =
         format!("{method} at the root is not something this server can answer. DISCOVER /methods lists what is.");
-    Wrong::new(422, "not-supported-here", message)
+    AgtpError::new(422, "not-supported-here", message)
 }

@@ -10,7 +10,7 @@ use super::{
     calling::Calling,
     contract::holder,
     error, jws,
-    said::{Body, JSON, Said, Wrong},
+    response::{AgtpError, AgtpResponse, Body, JSON},
 };
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_desk::{
@@ -36,8 +36,8 @@ pub(super) async fn once(
     calling: &Calling<'_>,
     given: &Map<String, Value>,
     lasts: Option<Duration>,
-    work: impl Future<Output = Result<Said, Wrong>>,
-) -> Result<Said, Wrong> {
+    work: impl Future<Output = Result<AgtpResponse, AgtpError>>,
+) -> Result<AgtpResponse, AgtpError> {
     let refused = |refusal: Refusal| error::wrong(&refusal, None, 455);
     let key = calling.incoming.idempotency_key().map_err(refused)?;
     // Without an Agent-ID no record can be kept.
@@ -65,7 +65,7 @@ pub(super) async fn once(
     let Committed::Done(version) = committed else { return Err(refused(Fault::InFlight.into())) };
     let said = work.await;
     let ended = match &said {
-        Ok(Said { status, body: Body::Of(_, body), .. }) => {
+        Ok(AgtpResponse { status, body: Body::Of(_, body), .. }) => {
             let body = String::from_utf8_lossy(body);
             put(Expect::Version(version), &json!({ "input": input, "status": status, "body": body }))
         }
@@ -88,14 +88,14 @@ async fn begin(desk: &Desk<'_>, change: Change) -> Result<Committed, NotKept> {
 }
 
 /// The stored answer; `None` where the first attempt died.
-fn again(record: &Record, input: &str, now: u64) -> Result<Option<Said>, Refusal> {
+fn again(record: &Record, input: &str, now: u64) -> Result<Option<AgtpResponse>, Refusal> {
     let kept: Value = serde_json::from_slice(&record.value).unwrap_or_default();
     if kept["input"] != input {
         return Err(Fault::KeyReused.into());
     }
     let status = kept["status"].as_u64().and_then(|status| u16::try_from(status).ok());
     if let (Some(status), Some(body)) = (status, kept["body"].as_str()) {
-        let said = Said::text(status, JSON, body.to_owned());
+        let said = AgtpResponse::text(status, JSON, body.to_owned());
         return Ok(Some(said.with(REPLAYED, HeaderValue::from_static("true"))));
     }
     match kept["until"].as_u64().unwrap_or(0).saturating_sub(now) {

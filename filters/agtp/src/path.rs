@@ -27,7 +27,7 @@ pub struct Asked<'a> {
 
 /// Why a path is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct PathError {
     /// 400: it cannot be read; 460: it can, and is against the grammar.
     pub status: u16,
     pub code: &'static str,
@@ -45,7 +45,7 @@ impl Asked<'_> {
     }
 }
 
-impl Wrong {
+impl PathError {
     fn malformed(detail: impl Into<String>) -> Self {
         Self { status: 400, code: "invalid-request-line", segment: None, detail: detail.into() }
     }
@@ -60,9 +60,9 @@ impl Wrong {
 /// # Errors
 ///
 /// The first malformed part (400), else the first violation of the grammar (460).
-pub fn read<'a>(target: &'a str, catalog: &Catalog) -> Result<Asked<'a>, Wrong> {
+pub fn read<'a>(target: &'a str, catalog: &Catalog) -> Result<Asked<'a>, PathError> {
     if target.contains('#') {
-        return Err(Wrong::malformed("has a fragment, which is never sent"));
+        return Err(PathError::malformed("has a fragment, which is never sent"));
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut segments = Vec::new();
@@ -79,12 +79,12 @@ pub fn read<'a>(target: &'a str, catalog: &Catalog) -> Result<Asked<'a>, Wrong> 
 /// # Errors
 ///
 /// 400 for an invalid escape, or for too many inputs.
-pub fn inputs(query: &str) -> Result<Map<String, Value>, Wrong> {
+pub fn inputs(query: &str) -> Result<Map<String, Value>, PathError> {
     let mut inputs = Map::new();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     for (count, pair) in pairs.enumerate() {
         if count == MAX_INPUTS {
-            return Err(Wrong::malformed(format!("has more than {MAX_INPUTS} inputs in its query")));
+            return Err(PathError::malformed(format!("has more than {MAX_INPUTS} inputs in its query")));
         }
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         inputs.insert(unescaped(name)?.into_owned(), Value::String(unescaped(value)?.into_owned()));
@@ -103,10 +103,10 @@ pub(super) enum Piece<'a> {
 
 /// Splits a path. Malformed parts are reported before violations of the grammar, wherever they are, because an unknown
 /// verb is reported between the two.
-pub(super) fn pieces<'a>(path: &'a str, catalog: &Catalog, declared: bool) -> Result<Vec<Piece<'a>>, Wrong> {
+pub(super) fn pieces<'a>(path: &'a str, catalog: &Catalog, declared: bool) -> Result<Vec<Piece<'a>>, PathError> {
     let mut violation = None;
     let rest = path.strip_prefix('/').unwrap_or_else(|| {
-        violation = Some(Wrong::violation(path.split('/').next().unwrap_or_default(), "must begin with \"/\""));
+        violation = Some(PathError::violation(path.split('/').next().unwrap_or_default(), "must begin with \"/\""));
         path
     });
     let mut pieces = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn pieces<'a>(path: &'a str, catalog: &Catalog, declared: bool) -> Re
     while let Some(sent) = segments.next() {
         if sent.is_empty() {
             let what = if segments.peek().is_none() { "must not end with \"/\"" } else { "has an empty segment" };
-            violation.get_or_insert_with(|| Wrong::violation("", what));
+            violation.get_or_insert_with(|| PathError::violation("", what));
             continue;
         }
         if declared && sent.contains(['{', '}']) {
@@ -123,13 +123,13 @@ pub(super) fn pieces<'a>(path: &'a str, catalog: &Catalog, declared: bool) -> Re
         }
         let segment = segment(sent)?;
         if let Some(verb) = catalog.leaked_by(&segment) {
-            violation.get_or_insert_with(|| Wrong::violation(&segment, leak(&segment, verb)));
+            violation.get_or_insert_with(|| PathError::violation(&segment, leak(&segment, verb)));
         }
         if segment.contains(['{', '}']) {
             let what = || {
                 format!("has the segment \"{segment}\"; braces are for declared paths, send what stands in their place")
             };
-            violation.get_or_insert_with(|| Wrong::violation(&segment, what()));
+            violation.get_or_insert_with(|| PathError::violation(&segment, what()));
         }
         pieces.push(Piece::Literal(segment));
     }
@@ -144,7 +144,7 @@ fn leak(segment: &str, verb: &str) -> String {
 }
 
 /// The name of a placeholder: a whole segment in braces, without the operators of RFC 6570 (§5.3).
-fn place(sent: &str) -> Result<&str, Wrong> {
+fn place(sent: &str) -> Result<&str, PathError> {
     let name = sent.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     let word = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let what = || {
@@ -153,32 +153,32 @@ fn place(sent: &str) -> Result<&str, Wrong> {
              as in \"/orders/{{order_id}}\""
         )
     };
-    if word { Ok(name) } else { Err(Wrong::violation(sent, what())) }
+    if word { Ok(name) } else { Err(PathError::violation(sent, what())) }
 }
 
 /// Decodes a segment.
-fn segment(sent: &str) -> Result<Cow<'_, str>, Wrong> {
+fn segment(sent: &str) -> Result<Cow<'_, str>, PathError> {
     // RFC 3986 §3.3
     let stands = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@%{}".contains(&byte);
     if !sent.bytes().all(stands) {
-        return Err(Wrong::malformed("has a character that must be written in percent"));
+        return Err(PathError::malformed("has a character that must be written in percent"));
     }
     let segment = unescaped(sent)?;
     // A site could read these as more than one segment; braces are placeholders.
     if matches!(&*segment, "." | "..") || segment.contains(['/', '\\']) || segment.chars().any(char::is_control) {
-        return Err(Wrong::malformed("has a segment that could be read as more than one, or as none"));
+        return Err(PathError::malformed("has a segment that could be read as more than one, or as none"));
     }
     Ok(segment)
 }
 
 /// Decodes once.
-fn unescaped(sent: &str) -> Result<Cow<'_, str>, Wrong> {
+fn unescaped(sent: &str) -> Result<Cow<'_, str>, PathError> {
     let bytes = sent.as_bytes();
     let escape = |at: usize| bytes.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
     if !sent.match_indices('%').all(|(at, _)| escape(at)) {
-        return Err(Wrong::malformed("has a \"%\" without two hex digits behind it"));
+        return Err(PathError::malformed("has a \"%\" without two hex digits behind it"));
     }
-    percent_decode_str(sent).decode_utf8().map_err(|_| Wrong::malformed("is not UTF-8 when it is decoded"))
+    percent_decode_str(sent).decode_utf8().map_err(|_| PathError::malformed("is not UTF-8 when it is decoded"))
 }
 
 #[cfg(test)]

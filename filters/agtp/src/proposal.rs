@@ -10,7 +10,7 @@ use super::{
     head::{VISIBLE, is_scope, passed},
     path,
     policy::Admission,
-    said::Wrong,
+    response::AgtpError,
     template::Template,
 };
 use frontdesk_desk::{Referred, Schema};
@@ -46,17 +46,17 @@ pub(super) struct Proposal {
 }
 
 /// The members of a request, at the top level and under `parameters`.
-struct Said<'a> {
+struct ProposedFields<'a> {
     top: &'a Map<String, Value>,
     under: Option<&'a Map<String, Value>>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ProposedFields<'a> {
     fn get(&self, name: &str) -> Option<&'a Value> {
         self.top.get(name).or_else(|| self.under?.get(name)).filter(|value| !value.is_null())
     }
 
-    fn flag(&self, name: &str) -> Result<bool, Wrong> {
+    fn flag(&self, name: &str) -> Result<bool, AgtpError> {
         match self.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -71,21 +71,21 @@ impl Spoken {
     /// # Errors
     ///
     /// The first error, in this order: 400, 459, 460, 400.
-    pub(super) fn proposal(&self, calling: &Calling<'_>) -> Result<Proposal, Wrong> {
+    pub(super) fn proposal(&self, calling: &Calling<'_>) -> Result<Proposal, AgtpError> {
         // The body's `method` may be the proposed one, so it need not match the request line.
         let Parameters { members, envelope } = calling.parameters(true)?;
-        let said = Said { top: &members, under: members.get("parameters").and_then(Value::as_object) };
+        let said = ProposedFields { top: &members, under: members.get("parameters").and_then(Value::as_object) };
         let endpoint = match (said.get("endpoint"), said.get("name")) {
             (Some(_), Some(_)) => {
                 let message = "A proposal has its definition under \"endpoint\", or a \"name\" and the definition beside it. Send one of them.";
-                return Err(Wrong::new(400, "ambiguous-body", message).with("reason", "ambiguous-body"));
+                return Err(AgtpError::new(400, "ambiguous-body", message).with("reason", "ambiguous-body"));
             }
-            (Some(Value::Object(endpoint)), None) => Said { top: endpoint, under: None },
+            (Some(Value::Object(endpoint)), None) => ProposedFields { top: endpoint, under: None },
             (Some(_), None) => return Err(bad("\"endpoint\" has to be an object: the definition of an endpoint.")),
             // The definition stands in place of the name.
             (None, Some(Value::String(_))) => match said.under.filter(|_| !said.top.contains_key("name")) {
-                Some(under) => Said { top: under, under: None },
-                None => Said { top: said.top, under: said.under },
+                Some(under) => ProposedFields { top: under, under: None },
+                None => ProposedFields { top: said.top, under: said.under },
             },
             (None, Some(_)) => return Err(bad("\"name\" has to be text.")),
             (None, None) => {
@@ -124,19 +124,19 @@ impl Spoken {
         })
     }
 
-    fn proposed_path(&self, path: &str) -> Result<Template, Wrong> {
+    fn proposed_path(&self, path: &str) -> Result<Template, AgtpError> {
         if path.len() > LONGEST_PATH {
             return Err(bad(format!("\"path\" may have at most {LONGEST_PATH} bytes.")));
         }
         if let Some(at) = path.find(['?', '#']) {
             let message = "The proposed path has a query or a fragment; inputs stand in the schema.";
             let segment = path[..at].rsplit('/').next().unwrap_or_default();
-            return Err(Wrong::new(460, "endpoint-violation", message).with("segment", segment));
+            return Err(AgtpError::new(460, "endpoint-violation", message).with("segment", segment));
         }
-        Template::parse(path, &self.catalog).map_err(|wrong: path::Wrong| {
+        Template::parse(path, &self.catalog).map_err(|wrong: path::PathError| {
             let message = format!("The proposed path {}.", wrong.detail);
             match wrong.segment {
-                Some(segment) => Wrong::new(460, "endpoint-violation", message).with("segment", segment),
+                Some(segment) => AgtpError::new(460, "endpoint-violation", message).with("segment", segment),
                 None => bad(message),
             }
         })
@@ -144,7 +144,7 @@ impl Spoken {
 }
 
 /// The seven semantic fields (§7.1).
-fn semantic(endpoint: &Said<'_>) -> Result<(), Wrong> {
+fn semantic(endpoint: &ProposedFields<'_>) -> Result<(), AgtpError> {
     let wrong = |what: String| bad(what).with("reason", "semantic-block");
     let Some(Value::Object(block)) = endpoint.get("semantic") else {
         return Err(wrong(
@@ -177,7 +177,7 @@ fn semantic(endpoint: &Said<'_>) -> Result<(), Wrong> {
 }
 
 /// Checks both schemas; returns the names of the inputs, where any are described.
-fn schemas(endpoint: &Said<'_>) -> Result<Option<Vec<String>>, Wrong> {
+fn schemas(endpoint: &ProposedFields<'_>) -> Result<Option<Vec<String>>, AgtpError> {
     for name in ["input_schema", "output_schema"] {
         let Some(schema) = endpoint.get(name) else { continue };
         let wrong =
@@ -202,7 +202,7 @@ fn schemas(endpoint: &Said<'_>) -> Result<Option<Vec<String>>, Wrong> {
 }
 
 /// The required scopes (§6.4).
-fn scopes(endpoint: &Said<'_>) -> Result<Vec<String>, Wrong> {
+fn scopes(endpoint: &ProposedFields<'_>) -> Result<Vec<String>, AgtpError> {
     let wrong =
         || bad(format!("required_scopes has to be a list of at most {MOST_SCOPES} scopes such as \"booking:room\"."));
     let Some(scopes) = endpoint.get("required_scopes") else { return Ok(Vec::new()) };
@@ -213,7 +213,7 @@ fn scopes(endpoint: &Said<'_>) -> Result<Vec<String>, Wrong> {
         .collect()
 }
 
-fn duration(wanted: Option<&Value>) -> Result<Option<u64>, Wrong> {
+fn duration(wanted: Option<&Value>) -> Result<Option<u64>, AgtpError> {
     let Some(wanted) = wanted else { return Ok(None) };
     match wanted.as_u64() {
         Some(seconds) if seconds > 0 => Ok(Some(seconds)),
@@ -221,11 +221,11 @@ fn duration(wanted: Option<&Value>) -> Result<Option<u64>, Wrong> {
     }
 }
 
-fn text(said: &Said<'_>, name: &str) -> Result<String, Wrong> {
+fn text(said: &ProposedFields<'_>, name: &str) -> Result<String, AgtpError> {
     let text = said.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     text.map(str::to_owned).ok_or_else(|| bad(format!("The proposed endpoint needs a \"{name}\", as text.")))
 }
 
-fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> Wrong {
-    Wrong::new(400, "bad-request", message)
+fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> AgtpError {
+    AgtpError::new(400, "bad-request", message)
 }

@@ -10,12 +10,12 @@ use super::{
     calling::Calling,
     contract::{Bound, Contract, Origin, holder},
     contracts::{Contracts, MOST_OF_ONE, NotMade},
-    human, later,
+    escalation, later,
     lifecycle::{OPERATE, operator},
     path::{self, Asked},
     policy::Admission,
     proposal::Proposal,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
     synthesis::{Made, scope_required, similar},
     tries::busy,
 };
@@ -32,13 +32,13 @@ impl Spoken {
     /// # Errors
     ///
     /// The refusal.
-    pub(super) async fn propose(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<Said, Wrong> {
+    pub(super) async fn propose(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<AgtpResponse, AgtpError> {
         // Applies to every proposal and every caller (§8.7).
         if !desk.compiled.settings.agtp.policies.synthesis_enabled {
             let message = "This server puts no endpoints together. DISCOVER /methods lists those that there are.";
             return Err(rejected("synthesis-disabled", message));
         }
-        human::agent(calling)?;
+        escalation::agent(calling)?;
         let proposal = self.proposal(calling)?;
         let bound = bound(calling, &proposal);
         let became = match self.approved(desk, calling, &proposal, bound).await {
@@ -50,7 +50,7 @@ impl Spoken {
             return later::keep(desk, calling, &proposal, &became).await;
         }
         let contract = became?;
-        Ok(Said { acted: true, ..Said::approved(&contract.approval(&proposal.method, &proposal.path)) })
+        Ok(AgtpResponse { acted: true, ..AgtpResponse::approved(&contract.approval(&proposal.method, &proposal.path)) })
     }
 
     /// Creates and stores the contract.
@@ -60,7 +60,7 @@ impl Spoken {
         calling: &Calling<'_>,
         proposal: &Proposal,
         bound: Bound,
-    ) -> Result<Contract, Wrong> {
+    ) -> Result<Contract, AgtpError> {
         let settings = &desk.compiled.settings;
         let unclaimed: Vec<String> =
             proposal.scopes.iter().filter(|scope| !calling.head.claims(scope)).cloned().collect();
@@ -98,7 +98,7 @@ impl Spoken {
     }
 
     /// The verb and path after aliases and redirects.
-    fn meant(&self, proposal: &Proposal) -> Result<(String, super::template::Template, String), Wrong> {
+    fn meant(&self, proposal: &Proposal) -> Result<(String, super::template::Template, String), AgtpError> {
         let method = self.policy.resolve(&proposal.method).method;
         // A path with placeholders is never redirected, because it has no values yet.
         let asked = path::read(&proposal.path, &self.catalog).ok().map(Asked::alone);
@@ -110,11 +110,11 @@ impl Spoken {
             return Ok((method.to_owned(), proposal.template.clone(), proposal.path.clone()));
         };
         let template = super::template::Template::parse(&path, &self.catalog);
-        Ok((method, template.map_err(Wrong::from)?, path))
+        Ok((method, template.map_err(AgtpError::from)?, path))
     }
 
     /// 463: it cannot be made; includes the similar endpoints.
-    fn impossible(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal) -> Wrong {
+    fn impossible(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal) -> AgtpError {
         let Proposal { method, template, .. } = proposal;
         let message =
             "This server has nothing that does what you propose. DISCOVER /patterns lists the possible endpoints.";
@@ -133,7 +133,13 @@ impl Spoken {
     }
 
     /// Counts a refused proposal. After too many for one task a person should be asked (§10.3).
-    async fn turned_down(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal, wrong: Wrong) -> Wrong {
+    async fn turned_down(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        proposal: &Proposal,
+        wrong: AgtpError,
+    ) -> AgtpError {
         let wrong = wrong.with("proposed", json!({ "method": proposal.method, "path": proposal.path }));
         let of = calling.head.task.or(proposal.session.as_deref()).unwrap_or_default();
         let agent = calling.head.agent.unwrap_or_default();
@@ -150,7 +156,7 @@ impl Spoken {
         }
         let explanation = format!("{} This was turned down {TURNS} times: ESCALATE to a person.", wrong.message);
         let escalate = json!({ "method": "ESCALATE", "path": "/" });
-        Wrong { message: explanation.clone().into(), ..wrong }
+        AgtpError { message: explanation.clone().into(), ..wrong }
             .with("explanation", explanation)
             .with("escalate", escalate)
     }
@@ -180,9 +186,11 @@ fn differs(made: &Made, proposal: &Proposal) -> Option<String> {
 }
 
 /// 463 (§11).
-fn rejected(reason: &'static str, explanation: impl Into<String>) -> Wrong {
+fn rejected(reason: &'static str, explanation: impl Into<String>) -> AgtpError {
     let explanation = explanation.into();
-    Wrong::new(463, "proposal-rejected", explanation.clone()).with("reason", reason).with("explanation", explanation)
+    AgtpError::new(463, "proposal-rejected", explanation.clone())
+        .with("reason", reason)
+        .with("explanation", explanation)
 }
 
 /// The explanation where there is no room for another contract.

@@ -13,10 +13,10 @@ use super::{
     calling::Calling,
     contract::{Bound, Contract, NoContract, Origin, holder},
     contracts::{Contracts, Entry, NotMade},
-    error, human,
+    error, escalation,
     path::Asked,
     propose::no_room,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
     template::{Places, Template},
     tries::busy,
 };
@@ -45,24 +45,24 @@ impl Spoken {
         calling: &Calling<'_>,
         path: &Asked<'_>,
         id: &str,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         let found = Contracts::of(desk).find(id).await?;
         let contract = found.ok_or_else(|| {
-            Wrong::new(404, "not-found", "There is no such contract, or not any more. Ask for another.")
+            AgtpError::new(404, "not-found", "There is no such contract, or not any more. Ask for another.")
         })?;
         if !desk.compiled.settings.agtp.policies.synthesis_enabled {
             let message = "Contracts are no longer accepted here. Call a declared endpoint.";
             return Err(self.no_contract(desk, calling, NoContract::Disabled, message).await);
         }
         if contract.bound != Bound::Anybody {
-            human::agent(calling)?;
+            escalation::agent(calling)?;
         }
         if let Err((reason, message)) = contract.admits(calling, seconds()) {
             return Err(self.no_contract(desk, calling, reason, message).await);
         }
         let Some(places) = self.places(&contract, calling.method, &path.segments) else {
             let message = format!("This contract is about {} {}. Call that under it.", contract.method, contract.path);
-            let wrong = Wrong::new(400, "contract-mismatch", message);
+            let wrong = AgtpError::new(400, "contract-mismatch", message);
             return Err(wrong
                 .with("synthesis_id", contract.id)
                 .with("method", contract.method)
@@ -82,7 +82,7 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         path: &Asked<'_>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         let rules = &desk.compiled.settings.agtp.policies;
         if rules.synthesis_enabled {
             let published = self.published(desk).await?;
@@ -101,7 +101,7 @@ impl Spoken {
             Err(wrong) => self.replayed(desk, calling, path, &wrong).await?.ok_or(wrong)?,
         };
         if !rules.rcns.optimistic {
-            return Ok(Said::json(461, &contract.preview()));
+            return Ok(AgtpResponse::json(461, &contract.preview()));
         }
         let said = match self.places(&contract, calling.method, &path.segments) {
             Some(places) => self.fulfil(desk, calling, &contract, places).await?,
@@ -125,8 +125,8 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         path: &Asked<'_>,
-        wrong: &Wrong,
-    ) -> Result<Option<Contract>, Wrong> {
+        wrong: &AgtpError,
+    ) -> Result<Option<Contract>, AgtpError> {
         let keyed = || calling.incoming.idempotency_key().is_ok_and(|key| key.is_some());
         if wrong.status != 429 || !desk.compiled.settings.agtp.policies.rcns.optimistic || !keyed() {
             return Ok(None);
@@ -136,17 +136,17 @@ impl Spoken {
     }
 
     /// Checks the four conditions in order, and the limit of attempts.
-    async fn locks(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
+    async fn locks(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), AgtpError> {
         let rules = &desk.compiled.settings.agtp.policies;
         if !rules.rcns.enabled || !rules.synthesis_enabled {
             let message = "This server negotiates nothing. DISCOVER /methods lists what there is.";
             return Err(self.no_contract(desk, calling, NoContract::Disabled, message).await);
         }
-        let agent = human::agent(calling)?;
+        let agent = escalation::agent(calling)?;
         if !calling.head.claims(SCOPE) {
             let message = "Nothing is negotiated without the scope rcns:negotiate. Claim it in Authority-Scope.";
-            let wrong = Wrong::required("scope-required", message).with("scope", SCOPE);
-            return Err(Wrong { reason: "scope_required", ..wrong.with("required_scopes", json!([SCOPE])) });
+            let wrong = AgtpError::required("scope-required", message).with("scope", SCOPE);
+            return Err(AgtpError { reason: "scope_required", ..wrong.with("required_scopes", json!([SCOPE])) });
         }
         if self.tier(calling) > rules.rcns.min_trust_tier {
             let message = "This server negotiates with agents of a stricter trust tier only.";
@@ -165,7 +165,7 @@ impl Spoken {
         }
         let wait = taken.levels[0].resets_in.as_millis().div_ceil(1000).max(1);
         let message = format!("More than {} attempts in a minute. Try again in {wait} seconds.", limit.most);
-        let wrong = Wrong::new(429, "rate-limited", message).with("scope", "rcns");
+        let wrong = AgtpError::new(429, "rate-limited", message).with("scope", "rcns");
         let mut wrong = wrong.after(u64::try_from(wait).unwrap_or(60));
         wrong.reason = "rate_limited";
         Err(wrong)
@@ -179,8 +179,13 @@ impl Spoken {
     }
 
     /// The contract for a verb and path: this agent's existing one, or a new one.
-    async fn negotiated(&self, desk: &Desk<'_>, calling: &Calling<'_>, path: &Asked<'_>) -> Result<Contract, Wrong> {
-        let template = Template::parse(&path.path, &self.catalog).map_err(Wrong::from)?;
+    async fn negotiated(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+    ) -> Result<Contract, AgtpError> {
+        let template = Template::parse(&path.path, &self.catalog).map_err(AgtpError::from)?;
         let found = self.stock.find(&desk.compiled.settings, &self.routes, calling.method, &template);
         let Some(made) = found else {
             let message = "This server has nothing that does this. DISCOVER /patterns lists the possible endpoints.";
@@ -211,7 +216,7 @@ impl Spoken {
         calling: &Calling<'_>,
         path: &Asked<'_>,
         origin: Origin,
-    ) -> Result<Option<(Contract, Places)>, Wrong> {
+    ) -> Result<Option<(Contract, Places)>, AgtpError> {
         let Some(agent) = calling.head.agent else { return Ok(None) };
         let session = calling.head.session.map(|name| Bound::Session(name.to_owned()));
         let connection = calling.incoming.framed.map(|framed| Bound::Connection(framed.connection.to_owned()));
@@ -252,7 +257,7 @@ impl Spoken {
         calling: &Calling<'_>,
         contract: &Contract,
         mut places: Places,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         places.extend(contract.places.iter().cloned());
         self.carried_out(desk, calling, contract, Given::Sent(&places)).await
     }
@@ -264,13 +269,13 @@ impl Spoken {
         calling: &Calling<'_>,
         contract: &Contract,
         given: Given<'_>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         let Some(endpoint) = self.stock.endpoint(&contract.source, &desk.compiled.settings, &self.catalog) else {
             let message = "The endpoint behind this contract no longer exists. Ask for another contract.";
             return Err(self.no_contract(desk, calling, NoContract::Impossible, message).await);
         };
         let said = self.call(desk, calling, &endpoint, given).await;
-        Ok(Said { lineage: Some(contract.lineage()), ..said })
+        Ok(AgtpResponse { lineage: Some(contract.lineage()), ..said })
     }
 
     /// 464, with an attempt id.
@@ -280,8 +285,8 @@ impl Spoken {
         calling: &Calling<'_>,
         reason: NoContract,
         message: impl Into<Cow<'static, str>>,
-    ) -> Wrong {
-        let wrong = Wrong::new(464, "rcns-no-contract", message).with("reason", reason.word());
+    ) -> AgtpError {
+        let wrong = AgtpError::new(464, "rcns-no-contract", message).with("reason", reason.word());
         let Some(id) = attempts::noted(desk, calling, reason).await else { return wrong };
         let mut wrong = wrong.with("attempt_id", id.as_str());
         wrong.headers.extend(HeaderValue::try_from(id).ok().map(|id| (ATTEMPT, id)));

@@ -14,7 +14,7 @@ use super::{
     discover::API_VERSION,
     gate::Seen,
     manifest::VERSION,
-    said::{Body, Lineage, Said, Wrong},
+    response::{AgtpError, AgtpResponse, Body, Lineage},
 };
 use frontdesk_base::{fresh_id, reply::Reply};
 use frontdesk_desk::{
@@ -29,7 +29,7 @@ impl Serve for Spoken {
         let room = match desk.chains.room(desk.records, self.signing.chain()).await {
             Ok(room) => room,
             Err(why) => {
-                let said = Wrong::from(why)
+                let said = AgtpError::from(why)
                     .said(request.method.as_str(), request.target.split(['?', '#']).next().unwrap_or_default());
                 return Served { reason: said.reason, ..self.named(self.told(request, said)).into() };
             }
@@ -107,7 +107,7 @@ impl Spoken {
     }
 
     /// Turns an answer into a reply.
-    fn told(&self, incoming: &Incoming<'_>, said: Said) -> Reply {
+    fn told(&self, incoming: &Incoming<'_>, said: AgtpResponse) -> Reply {
         let status = StatusCode::from_u16(said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = Reply::empty(status);
         reply.headers.extend(said.headers);

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::{
     calling::{Calling, Parameters},
+    escalation,
     head::{VISIBLE, passed},
-    human,
     lifecycle::text,
-    said::{Said, Wrong},
+    response::{AgtpError, AgtpResponse},
     tries::{TRIES, busy, step_aside},
 };
 use frontdesk_base::text::hex;
@@ -34,17 +34,21 @@ const SEEN: &str = "seen";
 const MARK: usize = 16;
 
 /// `SUSPEND` of a session that the parameters or the envelope name.
-pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Parameters) -> Result<Said, Wrong> {
-    let agent = human::agent(calling)?;
+pub(super) async fn suspend(
+    desk: &Desk<'_>,
+    calling: &Calling<'_>,
+    given: &Parameters,
+) -> Result<AgtpResponse, AgtpError> {
+    let agent = escalation::agent(calling)?;
     let around = given.envelope.as_ref().map_or(Ok(None), |envelope| text(envelope, "session_id"))?;
     let session = match text(&given.members, "session_id")?.or(around) {
         Some(session) => session,
-        None => human::required(&given.members, "session_id")?,
+        None => escalation::required(&given.members, "session_id")?,
     };
     // Only a valid Session-ID can be suspended.
     if passed(Some(session)).is_none() {
         let message = format!("session_id has to be {VISIBLE}, as Session-ID is.");
-        return Err(Wrong::new(422, "schema-validation-failed", message));
+        return Err(AgtpError::new(422, "schema-validation-failed", message));
     }
     let now = SystemTime::now();
     let latest = rfc3339(now + LONGEST);
@@ -52,7 +56,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
     // In this form timestamps sort as text.
     if !is_moment(until) || *until <= *rfc3339(now) || *until > *latest {
         let message = "resume_by has to be a moment within the next 24 hours, as in 2026-06-01T00:00:00Z.";
-        return Err(Wrong::new(422, "schema-validation-failed", message));
+        return Err(AgtpError::new(422, "schema-validation-failed", message));
     }
     let nonce = URL_SAFE_NO_PAD.encode(records::random::<16>()?);
     let suspension = records::unguessable()?;
@@ -65,7 +69,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
         if !all.contains_key(&name) && !is_seen(&all, &name) {
             let message =
                 "Nothing was asked in this session yet. Send its name as Session-ID with what is asked in it.";
-            return Err(Wrong::new(404, "session-not-found", message));
+            return Err(AgtpError::new(404, "session-not-found", message));
         }
         let suspended = |all: &Map<String, Value>| all.keys().filter(|key| *key != SEEN).count();
         // Expired suspensions are kept as long as there is room.
@@ -74,7 +78,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
         }
         if suspended(&all) >= MOST && !all.contains_key(&name) {
             let message = format!("You have {MOST} sessions suspended, and no more are kept. Resume one.");
-            return Err(Wrong::new(503, "unavailable", message).with("reason", "too-many-suspended"));
+            return Err(AgtpError::new(503, "unavailable", message).with("reason", "too-many-suspended"));
         }
         all.insert(name.clone(), entry.clone());
         if put(desk, &key, found, all).await? {
@@ -82,7 +86,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
                 "suspension_id": suspension, "session_id": session, "resumption_nonce": nonce,
                 "resume_by": until, "status": "suspended",
             });
-            return Ok(Said { acted: true, ..Said::json(200, &body) });
+            return Ok(AgtpResponse { acted: true, ..AgtpResponse::json(200, &body) });
         }
         step_aside().await;
     }
@@ -95,7 +99,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
 /// # Errors
 ///
 /// 409: it is suspended; 408: its time to resume has passed.
-pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
+pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), AgtpError> {
     let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return Ok(()) };
     let (key, name) = (key(calling), name(agent, session));
     for _ in 0..TRIES {
@@ -107,13 +111,13 @@ pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<()
         };
         see(&mut all, &name);
         if entry["until"].as_str().is_none_or(|until| *until <= *rfc3339(SystemTime::now())) {
-            return Err(Wrong::new(408, "timeout", "This session was to be resumed earlier. Begin a new one."));
+            return Err(AgtpError::new(408, "timeout", "This session was to be resumed earlier. Begin a new one."));
         }
         let nonce = calling.incoming.headers.get("resumption-nonce").and_then(|nonce| nonce.to_str().ok());
         if !nonce.is_some_and(|nonce| entry["nonce"] == records::fingerprint(&[nonce.as_bytes()])) {
             let message =
                 "This session is suspended. Resume it with the header Resumption-Nonce: what SUSPEND gave out.";
-            return Err(Wrong::new(409, "conflict", message).with("reason", "session-suspended"));
+            return Err(AgtpError::new(409, "conflict", message).with("reason", "session-suspended"));
         }
         if put(desk, &key, found, all).await? {
             return Ok(());
@@ -168,7 +172,7 @@ fn see(all: &mut Map<String, Value>, name: &str) {
     }
 }
 
-async fn put(desk: &Desk<'_>, key: &str, found: Option<Record>, all: Map<String, Value>) -> Result<bool, Wrong> {
+async fn put(desk: &Desk<'_>, key: &str, found: Option<Record>, all: Map<String, Value>) -> Result<bool, AgtpError> {
     let expect = found.map_or(Expect::Absent, |record| Expect::Version(record.version));
     let put = match all.is_empty() {
         true => Put::Nothing,

@@ -25,8 +25,8 @@ use super::{
     path,
     policy::{Admission, Policy},
     published::Published,
+    response::{AgtpError, AgtpResponse},
     routes::Routes,
-    said::{Said, Wrong},
     synthesis::Stock,
 };
 use frontdesk_caller::limits::Counted;
@@ -220,7 +220,7 @@ impl Spoken {
         desk: &Desk<'_>,
         incoming: &'a Incoming<'_>,
         seen: &mut Seen<'a>,
-    ) -> Result<Said, Wrong> {
+    ) -> Result<AgtpResponse, AgtpError> {
         let Gated { method, path, legacy, to } = self.gate(incoming, seen)?;
         let (method, head) = (method.as_str(), &seen.head);
         let (asked, query, around) = (&*path.path, &*path.query, OnceLock::new());

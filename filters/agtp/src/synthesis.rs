@@ -21,8 +21,8 @@ use super::{
     contract::{Bound, Contract, Origin, hash, holder, without},
     endpoint::{Endpoint, endpoint_of},
     error, recipe,
+    response::AgtpError,
     routes::{Found, Routes},
-    said::Wrong,
     source::{Captured, Source},
     template::{Places, Template},
 };
@@ -211,9 +211,14 @@ impl Spoken {
     ///
     /// 262: what is missing.
     /// 262: what is missing.
-    pub(super) fn suffices(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint) -> Result<(), Wrong> {
+    pub(super) fn suffices(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        endpoint: &Endpoint,
+    ) -> Result<(), AgtpError> {
         let settings = &desk.compiled.settings;
-        let gone = || Wrong::new(404, "not-found", "It no longer exists.");
+        let gone = || AgtpError::new(404, "not-found", "It no longer exists.");
         let capability = endpoint.capability(settings).ok_or_else(gone)?;
         let covered = covered(capability, calling.head);
         let authority = authority(capability, calling, &covered);
@@ -226,8 +231,8 @@ impl Spoken {
 }
 
 /// 262: scopes that must be claimed, and granted where credentials grant scopes.
-pub(super) fn scope_required(scopes: &[String]) -> Wrong {
+pub(super) fn scope_required(scopes: &[String]) -> AgtpError {
     let message = format!("This needs the scopes {}. Claim them in Authority-Scope.", scopes.join(", "));
-    let wrong = Wrong::required("scope-required", message).with("required_scopes", scopes.to_vec());
-    Wrong { reason: "scope_required", ..wrong }
+    let wrong = AgtpError::required("scope-required", message).with("required_scopes", scopes.to_vec());
+    AgtpError { reason: "scope_required", ..wrong }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     catalog::Catalog,
-    path::{Piece, Wrong, pieces},
+    path::{PathError, Piece, pieces},
 };
 use frontdesk_desk::encoded;
 
@@ -23,13 +23,13 @@ impl Template {
     /// # Errors
     ///
     /// The path could match no request, or is ambiguous.
-    pub fn parse(path: &str, catalog: &Catalog) -> Result<Self, Wrong> {
+    pub fn parse(path: &str, catalog: &Catalog) -> Result<Self, PathError> {
         let pieces = pieces(path, catalog, true)?;
         let mut names = Vec::new();
         for piece in &pieces {
             let Piece::Place(name) = piece else { continue };
             if names.contains(&name) {
-                return Err(Wrong::violation(&format!("{{{name}}}"), format!("has two places for \"{name}\"")));
+                return Err(PathError::violation(&format!("{{{name}}}"), format!("has two places for \"{name}\"")));
             }
             names.push(name);
         }

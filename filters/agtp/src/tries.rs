@@ -2,7 +2,7 @@
 
 use std::{future::poll_fn, task::Poll};
 
-use super::said::Wrong;
+use super::response::AgtpError;
 use frontdesk_desk::records::random;
 
 /// Maximum attempts. In each round one writer succeeds, so this many concurrent writers can.
@@ -27,9 +27,9 @@ pub(super) async fn step_aside() {
 }
 
 /// 503: all attempts lost against other writers; the store is healthy.
-pub(super) fn busy() -> Wrong {
+pub(super) fn busy() -> AgtpError {
     let message = "Too many change the same at this moment. Nothing was done; try again.";
-    let mut wrong = Wrong::new(503, "unavailable", message).with("reason", "store_busy").after(1);
+    let mut wrong = AgtpError::new(503, "unavailable", message).with("reason", "store_busy").after(1);
     wrong.reason = "store_busy";
     wrong
 }

@@ -20,6 +20,7 @@ pub mod id;
 pub mod media;
 pub mod openapi_schema;
 pub mod page_type;
+pub mod parameter;
 pub mod path;
 pub mod pattern;
 pub mod printable;

@@ -197,6 +197,26 @@ fn refers(schema: &Value) -> bool {
     }
 }
 
+/// Whether a schema has definitions, and all its references lead to these.
+pub fn is_self_contained(schema: &Value) -> bool {
+    let defines = ["$defs", "definitions"].into_iter().any(|key| schema.get(key).is_some_and(Value::is_object));
+    defines && refers_to_itself(schema)
+}
+
+fn refers_to_itself(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().all(|(key, value)| match (key.as_str(), value) {
+            ("$ref" | "$dynamicRef", Value::String(to)) => {
+                let anchor = to.strip_prefix('#').is_some_and(|name| !name.contains('/'));
+                anchor || to.starts_with("#/$defs/") || to.starts_with("#/definitions/")
+            }
+            _ => refers_to_itself(value),
+        }),
+        Value::Array(items) => items.iter().all(refers_to_itself),
+        _ => true,
+    }
+}
+
 /// Converts a member of unknown type.
 pub fn read_untyped(values: Vec<String>) -> Value {
     read(&Text::String, values)

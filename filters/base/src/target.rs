@@ -78,6 +78,19 @@ impl Target {
     ///
     /// The input with an unusable value, and why.
     pub fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v Value>) -> Result<String, Violation> {
+        self.fill_written(value_of, |_| None)
+    }
+
+    /// The same; `written` finds the text of a value in the path, encoded, where it is not written in the usual way.
+    ///
+    /// # Errors
+    ///
+    /// The input with an unusable value, and why.
+    pub fn fill_written<'v>(
+        &self,
+        value_of: impl Fn(&str) -> Option<&'v Value>,
+        written: impl Fn(&str) -> Option<Result<String, String>>,
+    ) -> Result<String, Violation> {
         // Enough for nearly all paths with their queries.
         let mut filled = String::with_capacity(128);
         for piece in &self.pieces {
@@ -89,8 +102,13 @@ impl Target {
                     }
                 }
                 Piece::InPath(name) => {
+                    let wrong = |message: String| Violation::new(&format!("/{}", escaped(name)), &message);
+                    if let Some(text) = written(name) {
+                        filled += &text.map_err(wrong)?;
+                        continue;
+                    }
                     let text = value_of(name).and_then(scalar).unwrap_or_default();
-                    segment(&text).map_err(|message| Violation::new(&format!("/{}", escaped(name)), &message))?;
+                    segment(&text).map_err(wrong)?;
                     filled.extend(encoded(&text));
                 }
             }
@@ -100,7 +118,7 @@ impl Target {
 }
 
 /// Checks that a text stays one segment of a path.
-fn segment(text: &str) -> Result<(), String> {
+pub(crate) fn segment(text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Err("A value is needed here: it becomes a part of an address.".into());
     }
@@ -121,11 +139,14 @@ pub fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// A value as JSON, with integers without a fraction: for JSON Schema `1.0` is an integer, but a site that parses the
-/// text "1.0" disagrees.
-fn plain(value: &Value) -> String {
+/// A value as text: a string as it is, anything else as JSON, with integers without a fraction. For JSON Schema `1.0` is
+/// an integer, but a site that parses the text "1.0" disagrees.
+pub fn plain(value: &Value) -> String {
     /// Integers below this are exact in a float.
     const EXACT: f64 = 9_007_199_254_740_992.0;
+    if let Value::String(text) = value {
+        return text.clone();
+    }
     match value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0 && number.abs() < EXACT) {
         Some(number) => (number as i64).to_string(),
         None => value.to_string(),
@@ -162,10 +183,7 @@ pub fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item = (&'v 
             other => std::slice::from_ref(other),
         };
         for value in each {
-            match value {
-                Value::String(text) => pair(name, text),
-                other => pair(name, &plain(other)),
-            }
+            pair(name, &plain(value));
         }
     }
 }

@@ -11,18 +11,18 @@ use super::{
     Outside,
     extension::Keys,
     forms::{self, Form},
+    key_path::KeyPath,
     keys::ROOT,
     mistake::{Findings, nearest, slips},
     publish,
     raw::{Entry, Files, Item, Value},
     schema::{Kind, Table},
-    trail::Trail,
 };
 
 /// Checks the whole tree; `base` is the directory for relative references.
 pub(super) fn check(root: &mut Item, keys: Keys, base: &Path, outside: &dyn Outside, found: &mut Findings) -> Files {
     let mut walk = Walk { keys, base, outside, found, files: Files::new() };
-    walk.table(&ROOT, root, &Trail::Top);
+    walk.table(&ROOT, root, &KeyPath::Top);
     walk.schema_files(root);
     walk.files
 }
@@ -36,7 +36,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn table(&mut self, table: &Table, item: &mut Item, trail: &Trail) {
+    fn table(&mut self, table: &Table, item: &mut Item, trail: &KeyPath) {
         let line = item.line;
         let Value::Table(entries) = &mut item.value else { return self.expected(item, trail, "a table") };
         for key in self.keys.of(table).filter(|key| key.required) {
@@ -60,7 +60,7 @@ impl Walk<'_> {
     }
 
     /// Shortens a text that is too long for one of the documents, here and once, so that all documents agree.
-    fn shorten(&mut self, longest: usize, item: &mut Item, trail: &Trail) {
+    fn shorten(&mut self, longest: usize, item: &mut Item, trail: &KeyPath) {
         let Value::String(text) = &mut item.value else { return };
         let count = text.chars().count();
         if count > longest {
@@ -71,7 +71,7 @@ impl Walk<'_> {
         }
     }
 
-    fn unknown(&mut self, table: &Table, entry: &Entry, trail: &Trail) {
+    fn unknown(&mut self, table: &Table, entry: &Entry, trail: &KeyPath) {
         let near = nearest(&entry.key, self.keys.of(table).map(|key| key.name));
         if table.open {
             let near = near.filter(|near| slips(near, &entry.key) <= 2);
@@ -97,7 +97,7 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self, kind: &Kind, item: &mut Item, trail: &Trail) {
+    fn value(&mut self, kind: &Kind, item: &mut Item, trail: &KeyPath) {
         if matches!(item.value, Value::Broken) {
             return;
         }
@@ -144,13 +144,13 @@ impl Walk<'_> {
         }
     }
 
-    fn each(&mut self, items: &mut [Item], kind: &Kind, trail: &Trail) {
+    fn each(&mut self, items: &mut [Item], kind: &Kind, trail: &KeyPath) {
         for (index, item) in items.iter_mut().enumerate() {
             self.value(kind, item, &trail.index(index));
         }
     }
 
-    fn text(&mut self, form: Form, item: &Item, trail: &Trail) {
+    fn text(&mut self, form: Form, item: &Item, trail: &KeyPath) {
         if let Err(why) = form(item.str().unwrap_or_default()) {
             let (what, hint) = why.split_once("; ").map_or((why.as_str(), None), |(what, hint)| (what, Some(hint)));
             let finding = self.found.mistake(item.line, trail, format!("{} {what}", item.shown()));
@@ -158,7 +158,7 @@ impl Walk<'_> {
         }
     }
 
-    fn word(&mut self, kind: &Kind, words: &[&str], word: &str, item: &Item, trail: &Trail) {
+    fn word(&mut self, kind: &Kind, words: &[&str], word: &str, item: &Item, trail: &KeyPath) {
         if matches!(kind, Kind::Word(_)) {
             let finding = self.found.mistake(item.line, trail, format!("{} is not {}", item.shown(), kind.words()));
             finding.did_you_mean(word, words.iter().copied());
@@ -168,7 +168,7 @@ impl Walk<'_> {
         }
     }
 
-    fn reference(&mut self, kind: &Kind, name: &str, item: &Item, trail: &Trail) {
+    fn reference(&mut self, kind: &Kind, name: &str, item: &Item, trail: &KeyPath) {
         if matches!(kind, Kind::FileOrUrl) && name.contains("://") {
             return self.text(forms::https_url, item, trail);
         }
@@ -195,7 +195,7 @@ impl Walk<'_> {
     /// schema.
     fn schema_files(&mut self, root: &Item) {
         for entry in root.get("schemas").map(Item::entries).unwrap_or_default() {
-            let schemas = Trail::Top.key("schemas");
+            let schemas = KeyPath::Top.key("schemas");
             let trail = schemas.key(&entry.key);
             match (&entry.item.value, &*entry.key) {
                 (Value::Table(_) | Value::Broken, _) => {}
@@ -205,7 +205,7 @@ impl Walk<'_> {
         }
     }
 
-    fn expected(&mut self, item: &Item, trail: &Trail, what: &str) {
+    fn expected(&mut self, item: &Item, trail: &KeyPath, what: &str) {
         if !matches!(item.value, Value::Broken) {
             self.found.mistake(item.line, trail, format!("expected {what}, got {}", item.shown()));
         }
@@ -232,8 +232,8 @@ fn without_counts(path: &str) -> String {
 }
 
 /// Suggests `listen.admin` for `admin.listen`: a table of the second name that has the first as a key.
-fn the_other_way_round(keys: Keys, trail: &Trail) -> Option<String> {
-    let Trail::Key(Trail::Key(Trail::Top, table), key) = *trail else { return None };
+fn the_other_way_round(keys: Keys, trail: &KeyPath) -> Option<String> {
+    let KeyPath::Key(KeyPath::Key(KeyPath::Top, table), key) = *trail else { return None };
     match keys.key(&ROOT, key)?.kind {
         Kind::Sub(other) if keys.key(other, table).is_some() => Some(format!("{key}.{table}")),
         _ => None,

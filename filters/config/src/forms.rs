@@ -139,6 +139,20 @@ pub fn method(text: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err("is not a method; write it in capitals, as in \"POST\"".into()) }
 }
 
+/// The media type of a body, with its parameters.
+pub fn media_type(text: &str) -> Result<(), String> {
+    let word = |part: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+        !part.is_empty() && part.bytes().all(fits)
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let fits = essence.split_once('/').is_some_and(|(class, kind)| word(class) && word(kind));
+    if fits && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Ok(());
+    }
+    Err("is not a media type; write \"application/json\"".into())
+}
+
 /// 64 hex digits of a hash.
 pub(super) fn sha256(text: &str) -> Result<(), String> {
     let fits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -334,6 +348,8 @@ mod tests {
         }
         assert!(path("/a/{id}/.well-known/*").is_ok());
         assert!(path_and_query("/a?b=c").is_ok() && path_and_query("a?b").is_err());
+        assert!(media_type("application/vnd.api+json; charset=utf-8").is_ok() && media_type("json").is_err());
+        assert!(media_type("a/b\r\nX: y").is_err() && media_type("a/b; x=\u{7f}").is_err());
         assert!(method("POST").is_ok() && method("post").is_err() && method("").is_err());
         assert!(sha256(OF_NOTHING).is_err() && sha256(&OF_NOTHING.to_uppercase()).is_err());
         assert!(sha256(&"aB".repeat(32)).is_ok() && sha256("abc").is_err() && sha256(&"g".repeat(64)).is_err());

@@ -10,9 +10,9 @@ use super::{
     keys_capability::CAPABILITY,
     names::{SITE_DESCRIPTION, SITE_NAME},
     schema::{Kind::*, Place, Table, closed, key, open},
+    settings_harness::RISK,
 };
 
-pub(super) const RISK: &[&str] = &["low", "medium", "high", "critical"];
 /// The bound of numbers that become a `usize` or a count of seconds.
 pub const BOUNDED: i64 = 1 << 40;
 

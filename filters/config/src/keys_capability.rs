@@ -37,6 +37,7 @@ pub(super) static CAPABILITY: Table = open(&[
     key("output_schema", TextOr(filled, &Map(&Any))),
     key("cache_ttl_seconds", Int(0, 1 << 40)),
     key("exposed", Bool).private(),
+    key("group", Text(filled)),
     key("upstream", Sub(&CALL)).private(),
     key("aom", Sub(&AOM)).private(),
     key("confirmation", Sub(&CONFIRMATION)).private(),
@@ -55,13 +56,16 @@ static CALL: Table = closed(&[
     key("rename_output", Map(&Text(filled))),
     key("errors", Map(&Text(filled))),
     key("timeout", Text(duration)),
-    key("body", Word(&["json", "form"])),
+    key("body", Word(&["json", "form", "multipart", "none"])),
+    key("content_type", Text(media_type)),
+    key("body_optional", Bool),
+    key("parameters", Map(&Sub(&PARAMETER))),
+    key("undeclared", Word(&["send", "drop"])),
     key("headers", Map(&Text(any))).secret(),
     key("idempotent", Bool),
     key("identity", Word(&["none", "caller"])),
     key("response", Word(&["json", "wrap", "raw", "auto", "page", "text", "table", "xml", "file", "extract"])),
     key("body_template", Text(any)),
-    key("content_type", Text(any)),
     key("failed", Text(any)),
     key("cookies", Word(&["call", "session"])),
     key("extract", Sub(&EXTRACT)),
@@ -91,6 +95,16 @@ static FORM: Table = closed(&[
 
 static DONE: Table =
     closed(&[key("redirect", Text(filled)), key("select", Text(filled)), key("status", Int(200, 399))]);
+/// How one input is written into the request.
+static PARAMETER: Table = closed(&[
+    key("in", Word(&["path", "query", "header", "body"])),
+    key("style", Word(STYLES)),
+    key("explode", Bool),
+    key("name", Text(filled)),
+]);
+
+/// The styles of OpenAPI, and `json`: the value as JSON text.
+const STYLES: &[&str] = &["form", "spaceDelimited", "pipeDelimited", "deepObject", "simple", "label", "matrix", "json"];
 
 static AOM: Table = closed(&[
     key("freshness", Sub(&FRESHNESS)),

@@ -8,9 +8,12 @@
 #![forbid(unsafe_code)]
 
 mod built_in;
+mod capability_kind;
 mod check;
+mod config_diff;
 mod extension;
 pub mod forms;
+mod key_path;
 mod keys;
 mod keys_capability;
 mod lower;
@@ -20,10 +23,10 @@ mod lower_capability;
 mod lower_firewall;
 mod lower_harness;
 mod lower_pages;
+mod merge_policy;
 mod mistake;
 pub mod names;
 mod node;
-mod outline;
 mod publish;
 mod raw;
 mod recipe_steps;
@@ -40,14 +43,13 @@ mod schema;
 mod schemas;
 mod settings;
 mod settings_agtp;
+mod settings_call;
 mod settings_callers;
 mod settings_capability;
 mod settings_firewall;
 mod settings_handoff;
 mod settings_harness;
 mod settings_network;
-mod strictest;
-mod trail;
 mod units;
 mod view;
 
@@ -62,6 +64,7 @@ use std::{
 
 use frontdesk_base::text::hex;
 
+pub use config_diff::{Difference, Outline, outline};
 use extension::Keys;
 pub use extension::{Declared, Extension, Extensions, unchecked};
 pub use forms::read_address;
@@ -69,9 +72,9 @@ pub use keys::BOUNDED;
 pub use lower::PATHS;
 pub use lower_agtp::is_spoken;
 pub use lower_capability::capability_kind;
+pub use merge_policy::raise;
 pub use mistake::{Findings, Mistake, Severity};
 pub use node::Node;
-pub use outline::{Difference, Outline, outline};
 pub use publish::without_password;
 pub use raw::{Entry, Item, Raw, Value, parse};
 pub use recipe_steps::{DEEPEST, steps};
@@ -80,7 +83,6 @@ pub use schema::{Key, Kind, Place, Table, closed, key};
 pub use schemas::{Pointed, Schemas};
 pub use settings::*;
 pub use settings_handoff::PATH as HANDOFF_PATH;
-pub use strictest::raise;
 
 /// The I/O that this crate needs in order to read a declaration.
 pub trait Outside {

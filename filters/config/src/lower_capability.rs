@@ -1,13 +1,15 @@
 //! Builds the typed settings of a capability and of its call to the site.
 
+use frontdesk_base::{parameter::Style, schema::is_self_contained};
 use serde_json::Value;
 
 use super::{
+    capability_kind::KINDS,
     lower_agtp, lower_pages,
+    merge_policy::sensitivity_rank,
     raw::{Item, Value as Raw},
     schemas::{Pointed, Schemas},
     settings::*,
-    strictest::sensitivity_rank,
     view::View,
 };
 
@@ -16,6 +18,11 @@ pub(super) fn capability(view: View, all: View, schemas: &Schemas) -> Option<Cap
     let schema = |key| match schemas.pointed(view.get(key)?) {
         Pointed::Inline(schema) => Some(schemas.alone(schema.json())),
         Pointed::Named(schema) => Some(schemas.alone(schema.clone())),
+        Pointed::Nowhere => None,
+    };
+    let written = |key| match schemas.pointed(view.get(key)?) {
+        Pointed::Inline(schema) => Some(schema.json()),
+        Pointed::Named(schema) => Some(schema.clone()),
         Pointed::Nowhere => None,
     };
     let table = |key| View { item: view.get(key), ..view };
@@ -34,7 +41,9 @@ pub(super) fn capability(view: View, all: View, schemas: &Schemas) -> Option<Cap
         idempotency_required: view.flag("idempotency_required", false),
         cache_ttl: std::time::Duration::from_secs(view.number("cache_ttl_seconds", 0)),
         exposed: view.flag("exposed", true),
+        group: view.text("group"),
         input_schema: schema("input_schema"),
+        written_input_schema: written("input_schema").filter(is_self_contained),
         output_schema: schema("output_schema"),
         input: view.get("input_schema").and_then(|item| schemas.compiled(item).ok().flatten()),
         upstream: view.get("upstream").map(|_| call(table("upstream"))),
@@ -46,19 +55,6 @@ pub(super) fn capability(view: View, all: View, schemas: &Schemas) -> Option<Cap
         built_in: None,
     })
 }
-
-/// Every `type` and its kind.
-pub(super) const KINDS: [(&str, CapabilityKind); 9] = [
-    ("resource", CapabilityKind::Resource),
-    ("query", CapabilityKind::Query),
-    ("compare", CapabilityKind::Compare),
-    ("monitor", CapabilityKind::Monitor),
-    ("prepare_action", CapabilityKind::PrepareAction),
-    ("commit_action", CapabilityKind::CommitAction),
-    ("destructive_action", CapabilityKind::DestructiveAction),
-    ("event", CapabilityKind::Event),
-    ("policy", CapabilityKind::Policy),
-];
 
 /// The kind of a `type`; `None` for an unknown word.
 pub fn capability_kind(word: &str) -> Option<CapabilityKind> {
@@ -83,7 +79,16 @@ fn call(view: View) -> Call {
         rename_output: names("rename_output"),
         errors: names("errors").into_iter().filter_map(|(status, name)| Some((status.parse().ok()?, name))).collect(),
         timeout: view.get("timeout").map(|_| view.duration("timeout", "30s")),
-        form: view.text("body").as_deref() == Some("form"),
+        body: view.text("body").and_then(|word| match word.as_str() {
+            "json" => Some(BodyForm::Json),
+            "form" => Some(BodyForm::Form),
+            "multipart" => Some(BodyForm::Multipart),
+            "none" => Some(BodyForm::None),
+            _ => None,
+        }),
+        body_optional: view.flag("body_optional", false),
+        parameters: parameters(view),
+        drop_undeclared: view.text("undeclared").as_deref() == Some("drop"),
         headers: names("headers"),
         idempotent: view.flag("idempotent", false),
         identity: match view.text("identity").as_deref() {
@@ -113,6 +118,29 @@ fn call(view: View) -> Call {
         form_of_page: view.get("form").map(|item| lower_pages::form(View { item: Some(item), ..view })),
         keeps_cookies: view.text("cookies").as_deref() == Some("session"),
     }
+}
+
+/// How single inputs are written.
+fn parameters(view: View) -> Vec<(String, Parameter)> {
+    let entries = view.get("parameters").map(Item::entries).unwrap_or_default();
+    let parameter = |item: &Item| {
+        let place = item.get("in").and_then(Item::str).and_then(|word| match word {
+            "path" => Some(ParameterPlace::Path),
+            "query" => Some(ParameterPlace::Query),
+            "header" => Some(ParameterPlace::Header),
+            "body" => Some(ParameterPlace::Body),
+            _ => None,
+        });
+        let explode = item.get("explode").and_then(Item::bool);
+        let usual = match place {
+            Some(ParameterPlace::Path | ParameterPlace::Header) => "simple",
+            _ => "form",
+        };
+        let word = item.get("style").and_then(Item::str).or(explode.map(|_| usual));
+        let name = item.get("name").and_then(Item::str).map(str::to_owned);
+        Parameter { place, style: word.and_then(|word| Style::named(word, explode)), name }
+    };
+    entries.iter().map(|entry| (entry.key.to_string(), parameter(&entry.item))).collect()
 }
 
 fn aom(view: View) -> Aom {

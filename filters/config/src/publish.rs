@@ -8,11 +8,11 @@ use super::{
     extension::Keys,
     keys::ROOT,
     lower_capability::confirmed,
+    merge_policy::put,
     node::Node,
     raw::{Item, Value},
     schema::{Kind, Table},
     schemas::Schemas,
-    strictest::put,
 };
 
 /// Replaces a secret.

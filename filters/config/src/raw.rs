@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value as Json;
 use toml::de::{DeTable, DeValue};
 
-use super::{Outside, mistake::Findings, node::Node, replace::replace, trail::Trail};
+use super::{Outside, key_path::KeyPath, mistake::Findings, node::Node, replace::replace};
 
 /// The files that the declaration refers to, with their contents.
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -86,7 +86,7 @@ pub fn parse<'t>(
             syntax.mistake(line, "", what);
         }
     }
-    let root = Item { line: 0, replaced: false, secret: false, value: reader.table(tree.get_ref(), &Trail::Top) };
+    let root = Item { line: 0, replaced: false, secret: false, value: reader.table(tree.get_ref(), &KeyPath::Top) };
     Raw { root, replaced: reader.replaced, files: reader.files }
 }
 
@@ -104,7 +104,7 @@ impl Reader<'_> {
         self.starts.partition_point(|start| *start <= offset)
     }
 
-    fn table<'t>(&mut self, table: &DeTable<'t>, trail: &Trail) -> Value<'t> {
+    fn table<'t>(&mut self, table: &DeTable<'t>, trail: &KeyPath) -> Value<'t> {
         let mut written: Vec<_> = table.iter().collect();
         written.sort_unstable_by_key(|(key, _)| key.span().start);
         let entries = written.iter().map(|(key, value)| {
@@ -116,7 +116,7 @@ impl Reader<'_> {
         Value::Table(entries.collect())
     }
 
-    fn item<'t>(&mut self, value: &DeValue<'t>, line: usize, trail: &Trail) -> Item<'t> {
+    fn item<'t>(&mut self, value: &DeValue<'t>, line: usize, trail: &KeyPath) -> Item<'t> {
         let mut replaced = false;
         let value = match value {
             DeValue::String(text) => {
@@ -146,7 +146,7 @@ impl Reader<'_> {
         Item { line, replaced, secret: false, value }
     }
 
-    fn string<'t>(&mut self, text: &Cow<'t, str>, line: usize, trail: &Trail) -> (Option<Cow<'t, str>>, bool) {
+    fn string<'t>(&mut self, text: &Cow<'t, str>, line: usize, trail: &KeyPath) -> (Option<Cow<'t, str>>, bool) {
         match replace(text, self.base, self.outside) {
             Ok(None) => (Some(text.clone()), false),
             Ok(Some(new)) => {

@@ -2,10 +2,10 @@
 
 use super::{
     Capability, CapabilityKind, Node, Recipe, Settings,
+    merge_policy::{self, Raised, acting, raise},
     mistake::Findings,
     raw::Item,
     recipe_steps::{DEEPEST, Endless, Sizes, capability, carried_out_by, misspelt, too_many, wrong},
-    strictest::{self, Raised, acting, raise},
 };
 
 /// What steps made stricter, by the capability's index.
@@ -34,7 +34,7 @@ pub(super) fn rules(root: &Item, settings: &mut Settings, found: &mut Findings) 
 pub(super) fn publish(contract: &mut Node, settings: &Settings, all: &AllRaised) {
     for (at, raised) in all {
         if let Some(capability) = settings.capabilities.get(*at) {
-            strictest::publish(contract, capability, raised);
+            merge_policy::publish(contract, capability, raised);
         }
     }
 }
@@ -104,7 +104,7 @@ fn unraisable(root: &Item, settings: &Settings, found: &mut Findings) -> bool {
             Some((index, item)) => (index, item.get("type").unwrap_or(item).line),
             None => (0, 0),
         };
-        let (kind, needed) = (strictest::word(own.kind), strictest::word(step.kind));
+        let (kind, needed) = (merge_policy::word(own.kind), merge_policy::word(step.kind));
         let what = format!("\"{kind}\" does nothing, and its recipe carries out {}", step.id.escape_debug());
         found.mistake(line, format_args!("capabilities[{index}].type"), what).hint(format!("write \"{needed}\""));
     }
@@ -173,7 +173,7 @@ fn remark(root: &Item, settings: &Settings, capability: &Capability, all: &[Rais
         let Some(item) = item.at(&path) else { continue };
         let id = recipe.steps.get(*step).map_or("", |step| step.capability.as_str()).escape_debug();
         let what = format!("{} is less than step {step} of its recipe ({id}) needs", item.shown());
-        let holds = strictest::node(capability, key).map_or("nothing".to_owned(), |node| node.to_json().to_string());
+        let holds = merge_policy::node(capability, key).map_or("nothing".to_owned(), |node| node.to_json().to_string());
         found
             .warning(item.line, format_args!("capabilities[{index}].{key}"), what)
             .hint(format!("{holds} holds, and is published"));

@@ -10,6 +10,7 @@ use http::StatusCode;
 
 use super::{
     extension::Keys,
+    key_path::KeyPath,
     lower_capability,
     mistake::Findings,
     names,
@@ -17,8 +18,10 @@ use super::{
     rules_pages,
     rules_shared::unique,
     schemas::{Pointed, Schemas},
-    trail::Trail,
 };
+
+/// Kilobytes of an input schema that are worth a warning.
+const LARGE: usize = 8;
 
 /// The checks of `[[capabilities]]` and of all keys that name one.
 pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Findings) {
@@ -30,7 +33,7 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
     let recipes = root.at(&["agtp", "recipes"]).map(Item::items).unwrap_or_default();
     let ids = Names::of(capabilities, "id", "the id of a capability");
     let recipe_names = Names::of(recipes, "name", "a recipe of [[agtp.recipes]]");
-    let all = Trail::Top.key("capabilities");
+    let all = KeyPath::Top.key("capabilities");
     for (index, capability) in capabilities.iter().enumerate() {
         let trail = all.index(index);
         safe_defaults(capability, &trail, found);
@@ -51,6 +54,9 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
                 // It is published but not enforced.
             } else if let Err(why) = schemas.compiled(item) {
                 found.mistake(item.line, trail.key(key), format!("is no JSON Schema that can be used: {why}"));
+            } else if let Some(kilobytes) = schemas.length(item).map(|bytes| bytes >> 10).filter(|kb| *kb >= LARGE) {
+                let what = format!("has {kilobytes} KB, and every agent that uses it has to read it");
+                found.warning(item.line, trail.key(key), what).hint("leave out what agents do not need");
             }
         }
         if let Some(item) = capability.at(&["upstream", "recipe"]) {
@@ -93,7 +99,7 @@ impl<'a> Names<'a> {
 }
 
 /// Warns where a missing value is read as a restriction, and where a declared value lifts one.
-fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
+fn safe_defaults(capability: &Item, trail: &KeyPath, found: &mut Findings) {
     if capability.get("risk_level").is_none() {
         let finding = found.warning(capability.line, trail.key("risk_level"), "missing; it is published as high");
         finding.hint("write low, medium, high or critical");
@@ -134,7 +140,7 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
 }
 
 /// Checks that there is exactly one way to call the site.
-fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
+fn way(capability: &Item, trail: &KeyPath, found: &mut Findings) {
     let upstream = capability.get("upstream");
     let given = |key: &str| upstream.and_then(|upstream| upstream.get(key)).filter(|item| item.bool() != Some(false));
     let mut ways = ["path", "url", "recipe", "desk"].into_iter().filter_map(|key| Some((key, given(key)?)));
@@ -151,6 +157,9 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
             "errors",
             "timeout",
             "body",
+            "content_type",
+            "body_optional",
+            "parameters",
             "headers",
             "idempotent",
             "response",
@@ -183,7 +192,7 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
 }
 
 /// Checks the templates.
-fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
+fn templates(capability: &Item, trail: &KeyPath, found: &mut Findings) {
     let targets =
         [capability.get("endpoint"), capability.at(&["upstream", "path"]), capability.at(&["upstream", "url"])];
     for (item, key) in targets.into_iter().zip(["endpoint", "upstream.path", "upstream.url"]) {
@@ -191,6 +200,7 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
             found.mistake(item.line, trail.key(key), why);
         }
     }
+    parameters(capability, trail, found);
     if let Some(names) = capability.at(&["upstream", "rename_input"]) {
         let mut theirs = HashSet::new();
         for entry in names.entries() {
@@ -227,6 +237,42 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
         if told != status {
             let what = format!("agents get this name with {}; HTTP asks more of {}", told.as_u16(), status.as_u16());
             found.warning(entry.line, trail.key("upstream").key("errors").key(&entry.key), what);
+        }
+    }
+}
+
+/// Checks that the parts of `upstream` that write the request fit together.
+fn parameters(capability: &Item, trail: &KeyPath, found: &mut Findings) {
+    let upstream = |key: &str| capability.at(&["upstream", key]);
+    let usual = || text(capability, "type").and_then(lower_capability::capability_kind).map(|kind| kind.usual_method());
+    let method = upstream("method").and_then(Item::str).or_else(|| text(capability, "method")).or_else(usual);
+    let form = upstream("body").and_then(Item::str);
+    let is_written_out = upstream("body_template").is_some();
+    // `rules_pages` has the rules for a form of the site.
+    let has_none = !is_written_out
+        && upstream("form").is_none()
+        && (form == Some("none")
+            || matches!(method, Some("GET" | "HEAD" | "OPTIONS"))
+            || method == Some("DELETE") && form.is_none());
+    let trail = trail.key("upstream");
+    for key in ["content_type", "body_optional"] {
+        if let Some(item) = upstream(key).filter(|item| has_none && item.bool() != Some(false)) {
+            found.warning(item.line, trail.key(key), "has no effect: this request has no body");
+        }
+    }
+    let mut whole: Option<String> = None;
+    for entry in upstream("parameters").map(Item::entries).unwrap_or_default() {
+        let parameters = trail.key("parameters");
+        let at = parameters.key(&entry.key);
+        if entry.item.get("in").and_then(Item::str) != Some("body") {
+            continue;
+        }
+        if is_written_out {
+            found.mistake(entry.line, at, "is the body, and upstream.body_template is there too");
+        } else if let Some(first) = whole.replace(entry.key.to_string()) {
+            found.mistake(entry.line, at, format!("\"{first}\" is the whole body already"));
+        } else if has_none {
+            found.mistake(entry.line, at, "is the body, and this request has none").hint("write body = \"json\"");
         }
     }
 }

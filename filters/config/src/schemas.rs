@@ -86,6 +86,16 @@ impl Schemas {
         self.referred.alone(schema)
     }
 
+    /// The bytes of a schema in self-contained form; `None` where the reference has no target.
+    pub(super) fn length(&self, item: &Item) -> Option<usize> {
+        let schema = match self.pointed(item) {
+            Pointed::Inline(item) => item.json(),
+            Pointed::Named(schema) => schema.clone(),
+            Pointed::Nowhere => return None,
+        };
+        Some(self.alone(schema).to_string().len())
+    }
+
     /// The compiled schema; `None` where the reference has no target.
     pub(super) fn compiled(&self, item: &Item) -> Result<Option<Arc<Schema>>, String> {
         let referred = &self.referred;

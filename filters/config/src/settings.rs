@@ -12,7 +12,9 @@ use frontdesk_page::{
 };
 
 pub use super::{
+    capability_kind::{AuthNeed, BuiltIn, CapabilityKind},
     settings_agtp::*,
+    settings_call::*,
     settings_callers::*,
     settings_capability::*,
     settings_firewall::*,

@@ -1,11 +1,14 @@
-//! The typed settings of a capability and of its call to the site.
+//! The typed settings of a capability. Those of its call to the site are beside it.
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
 use super::Settings;
-use super::{AgtpCapability, Recipe};
+use super::{
+    AgtpCapability, Call, Identity, Recipe,
+    capability_kind::{AuthNeed, BuiltIn, CapabilityKind},
+};
 use frontdesk_base::schema::Schema;
 
 /// A `[[capabilities]]` entry. The complete table is in `Declaration::contract`.
@@ -27,8 +30,12 @@ pub struct Capability {
     pub idempotency_required: bool,
     pub cache_ttl: Duration,
     pub exposed: bool,
+    /// The group in which agents find it, for example a tag of an OpenAPI document.
+    pub group: Option<String>,
     /// The resolved schema, self-contained, where it is inline or has a known name; else `None`.
     pub input_schema: Option<Value>,
+    /// The input schema as it is written, where it has definitions of its own that its references lead to.
+    pub written_input_schema: Option<Value>,
     pub output_schema: Option<Value>,
     /// The same schema, compiled, to validate inputs.
     pub input: Option<Arc<Schema>>,
@@ -41,74 +48,6 @@ pub struct Capability {
     pub agtp: AgtpCapability,
     /// Set for a built-in capability, which the site's own pages answer.
     pub built_in: Option<BuiltIn>,
-}
-
-/// The built-in capabilities (AHP §4.1 has both names).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuiltIn {
-    /// What the site is, and who runs it.
-    SiteInfo,
-    /// What its pages say.
-    ContentSearch,
-}
-
-/// `type` of a capability (AICP §5.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CapabilityKind {
-    Resource,
-    Query,
-    Compare,
-    Monitor,
-    PrepareAction,
-    CommitAction,
-    DestructiveAction,
-    Event,
-    Policy,
-}
-
-/// `auth` of a capability, from the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AuthNeed {
-    None,
-    Optional,
-    Required,
-}
-
-impl AuthNeed {
-    /// The word in a declaration.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Optional => "optional",
-            Self::Required => "required",
-        }
-    }
-}
-
-impl CapabilityKind {
-    /// Whether it changes something: prepare, commit and destructive actions.
-    pub fn is_action(self) -> bool {
-        matches!(self, Self::PrepareAction | Self::CommitAction | Self::DestructiveAction)
-    }
-
-    /// Whether it changes nothing; setting up a watch counts as a change.
-    pub fn is_read(self) -> bool {
-        matches!(self, Self::Resource | Self::Query | Self::Compare | Self::Policy)
-    }
-
-    /// The word in a declaration.
-    pub fn word(self) -> &'static str {
-        let known = super::lower_capability::KINDS.iter().find(|(_, kind)| *kind == self);
-        known.map_or("", |(word, _)| word)
-    }
-
-    /// The default HTTP method.
-    pub fn usual_method(self) -> &'static str {
-        match self {
-            Self::Resource | Self::Policy => "GET",
-            _ => "POST",
-        }
-    }
 }
 
 impl Capability {
@@ -130,7 +69,9 @@ impl Capability {
             idempotency_required: false,
             cache_ttl: Duration::MAX,
             exposed: true,
+            group: None,
             input_schema: None,
+            written_input_schema: None,
             output_schema: None,
             input: None,
             upstream: Some(Call { recipe: Some(recipe.name.clone()), ..Call::default() }),
@@ -204,132 +145,6 @@ impl Capability {
         let holds = self.aom.max_age.unwrap_or(Duration::MAX);
         self.cache_ttl.min(settings.policies.max_ttl.unwrap_or(Duration::MAX)).min(holds)
     }
-}
-
-/// `[capabilities.upstream]`: the call to the unmodified site.
-#[derive(Debug, Clone, Default)]
-pub struct Call {
-    pub method: Option<String>,
-    /// With `{placeholders}`; may have a query.
-    pub path: Option<String>,
-    /// Another service: https, with `{placeholders}` after its host.
-    pub url: Option<String>,
-    pub recipe: Option<String>,
-    /// A person answers, at the human desk.
-    pub desk: bool,
-    /// The declared name, and the site's name for it.
-    pub rename_input: Vec<(String, String)>,
-    pub rename_output: Vec<(String, String)>,
-    /// A status of the site, and the name of the failure.
-    pub errors: Vec<(u16, String)>,
-    pub timeout: Option<Duration>,
-    pub form: bool,
-    pub headers: Vec<(String, String)>,
-    /// The site tolerates repeated calls.
-    pub idempotent: bool,
-    pub response: ResponseKind,
-    pub identity: Identity,
-    /// Names of failures by what the answer says: `POINTER=VALUE`.
-    pub says: Vec<(String, String)>,
-    /// The body, written out.
-    pub body_template: Option<String>,
-    /// Of that body.
-    pub content_type: Option<String>,
-    /// What in a 2xx says that it failed.
-    pub failed: Option<String>,
-    /// Data out of a page.
-    pub extract: Option<Extract>,
-    /// A form of the site.
-    pub form_of_page: Option<Form>,
-    /// The site's cookies live with the caller's conversation, and not only with the call.
-    pub keeps_cookies: bool,
-}
-
-/// `identity`: whose credential a call carries to the site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Identity {
-    /// No credential but the operator's own headers.
-    #[default]
-    None,
-    /// The caller's own, as it came.
-    Caller,
-}
-
-/// `[capabilities.upstream.extract]`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extract {
-    pub each: Option<String>,
-    pub fields: Vec<(String, ExtractField)>,
-    pub must: Option<String>,
-    pub next: Option<String>,
-}
-
-/// A field of it: a selector, perhaps with an attribute (`a @href`).
-#[derive(Debug, Clone, PartialEq)]
-pub struct ExtractField {
-    pub select: String,
-    pub all: bool,
-    pub kind: FieldKind,
-}
-
-/// What a field is read as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FieldKind {
-    #[default]
-    Text,
-    /// The first number in the text.
-    Number,
-    /// Whether it is there.
-    Boolean,
-    Date,
-    Markdown,
-}
-
-/// `[capabilities.upstream.form]`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Form {
-    /// Read first; with `{placeholders}`.
-    pub page: String,
-    pub select: Option<String>,
-    pub submit: Option<String>,
-    pub done: Option<FormDone>,
-    pub failed: Option<String>,
-}
-
-/// What shows that a form was taken.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FormDone {
-    /// A redirect to this path.
-    Redirect(String),
-    /// An element of the page that follows.
-    Select(String),
-    /// The status of the answer.
-    Status(u16),
-}
-
-/// The form of a 2xx answer from the site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ResponseKind {
-    #[default]
-    Json,
-    /// Any body, as `{content_type, status, body}`.
-    Wrap,
-    /// Any body, unchanged.
-    Raw,
-    /// What the answer's Content-Type says.
-    Auto,
-    /// A page, as `{title, url, markdown}`.
-    Page,
-    /// Text, as `{text}`.
-    Text,
-    /// CSV or TSV, as `{columns, rows}`.
-    Table,
-    /// XML, as an object.
-    Xml,
-    /// Anything, as `{file: {url, media_type, size, name}}`.
-    File,
-    /// A page, by the selectors of [`Call::extract`].
-    Extract,
 }
 
 /// `[capabilities.aom]`.

@@ -19,8 +19,10 @@ pub struct Harness {
     pub gateway_path: Option<String>,
 }
 
+/// The words for a risk, from the least to the most.
+pub(super) const RISK: &[&str] = &["low", "medium", "high", "critical"];
+
 /// The rank of a risk, from 0; an unknown word has the highest.
 pub fn risk_rank(risk: &str) -> usize {
-    let known = super::keys::RISK;
-    known.iter().position(|word| *word == risk).unwrap_or(known.len())
+    RISK.iter().position(|word| *word == risk).unwrap_or(RISK.len())
 }

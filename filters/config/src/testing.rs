@@ -6,10 +6,10 @@ pub use super::Nowhere;
 use super::{
     Declaration, Extension, Extensions, Findings, Node, Outside, Place, Refused,
     extension::{Keys, unchecked},
+    key_path::KeyPath,
     keys::ROOT,
     raw::{Item, parse},
     schema::{Kind, Table, key},
-    trail::Trail,
 };
 
 /// One file, under any name.
@@ -56,11 +56,11 @@ pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<De
 /// Every key that a declaration may have, as a dotted path.
 pub fn known_keys(extensions: Extensions) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
-    known(Keys(extensions), &ROOT, &Trail::Top, &mut keys);
+    known(Keys(extensions), &ROOT, &KeyPath::Top, &mut keys);
     keys
 }
 
-fn known(all: Keys, table: &Table, trail: &Trail, found: &mut BTreeSet<String>) {
+fn known(all: Keys, table: &Table, trail: &KeyPath, found: &mut BTreeSet<String>) {
     for key in all.of(table) {
         let trail = trail.key(key.name);
         if let Kind::Sub(table) | Kind::Subs(table) = &key.kind {
@@ -73,11 +73,11 @@ fn known(all: Keys, table: &Table, trail: &Trail, found: &mut BTreeSet<String>) 
 /// All keys in a text, in the same form. The text must be TOML.
 pub fn written_keys(text: &str, outside: &dyn Outside, extensions: Extensions) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
-    written(Keys(extensions), &ROOT, &tree(text, outside), &Trail::Top, &mut keys);
+    written(Keys(extensions), &ROOT, &tree(text, outside), &KeyPath::Top, &mut keys);
     keys
 }
 
-fn written(all: Keys, table: &Table, item: &Item, trail: &Trail, found: &mut BTreeSet<String>) {
+fn written(all: Keys, table: &Table, item: &Item, trail: &KeyPath, found: &mut BTreeSet<String>) {
     for item in item.items() {
         written(all, table, item, trail, found);
     }

@@ -1,6 +1,6 @@
 //! The desk's own configuration checks: rules about the headers that calls carry, and about bodies that are written out.
 
-use frontdesk_config::{Declared, Extension, Findings, Item, Settings, Unverified};
+use frontdesk_config::{Declared, Entry, Extension, Findings, Item, Settings, Unverified};
 
 use super::call::static_header;
 use frontdesk_answers::Template;
@@ -14,12 +14,7 @@ const OWN_KEY: &str = "X-AHP-Key";
 fn check(declared: &Declared<'_>, found: &mut Findings) {
     let capabilities = declared.root.get("capabilities").map(Item::items).unwrap_or_default();
     for (index, capability) in capabilities.iter().enumerate() {
-        for entry in capability.at(&["upstream", "headers"]).map(Item::entries).unwrap_or_default() {
-            if let Err(why) = static_header(&entry.key, entry.item.str().unwrap_or_default()) {
-                let key = format_args!("capabilities[{index}].upstream.headers.{}", entry.key);
-                found.mistake(entry.line, key, why);
-            }
-        }
+        headers(index, capability, found);
         let text = |key: &str| capability.at(&["upstream", key]).and_then(Item::str).filter(|text| !text.is_empty());
         if let (Some(item), Some(template)) = (capability.at(&["upstream", "body_template"]), text("body_template"))
             && let Err(why) = Template::parse(template, text("content_type").unwrap_or("application/json"))
@@ -38,6 +33,36 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
     forwarding(declared, first, found);
 }
 
+/// The headers of a capability's calls by name: those that the operator wrote out, and inputs that become one. Each
+/// with its table.
+fn sent<'a>(capability: &'a Item<'a>) -> Vec<(&'static str, &'a Entry<'a>, &'a str)> {
+    let upstream = |key: &str| capability.at(&["upstream", key]);
+    let entries = |key: &str| upstream(key).map(Item::entries).unwrap_or_default();
+    let renamed = |entry: &Entry| upstream("rename_input").and_then(|names| names.get(&entry.key)).and_then(Item::str);
+    let is_header = |entry: &&Entry| entry.item.get("in").and_then(Item::str) == Some("header");
+    let inputs = entries("parameters").iter().filter(is_header);
+    let inputs = inputs.map(|entry| ("parameters", entry, renamed(entry).unwrap_or(&entry.key)));
+    entries("headers").iter().map(|entry| ("headers", entry, &*entry.key)).chain(inputs).collect()
+}
+
+/// Checks the headers of a capability's calls.
+fn headers(index: usize, capability: &Item, found: &mut Findings) {
+    let all = sent(capability);
+    for (table, entry, name) in &all {
+        let key = format_args!("capabilities[{index}].upstream.{table}.{}", entry.key);
+        let is_input = *table == "parameters";
+        let value = entry.item.str().filter(|_| !is_input).unwrap_or_default();
+        let is_other = |of: &&str, key: &str| (*of, key) != (*table, &*entry.key);
+        let same = || all.iter().find(|(of, other, own)| is_other(of, &other.key) && own.eq_ignore_ascii_case(name));
+        if let Err(why) = static_header(name, value) {
+            found.mistake(entry.line, key, why);
+        } else if let Some((other, first, _)) = same().filter(|_| is_input) {
+            let what = format!("is the header of upstream.{other}.{} too", first.key);
+            found.mistake(entry.line, key, what).hint("keep one of the two");
+        }
+    }
+}
+
 /// Checks a capability that is called in the caller's name.
 fn identity(index: usize, capability: &Item, item: &Item, settings: &Settings, found: &mut Findings) {
     if let Some(url) = capability.at(&["upstream", "url"]) {
@@ -46,9 +71,9 @@ fn identity(index: usize, capability: &Item, item: &Item, settings: &Settings, f
             .mistake(item.line, key, "would give the caller's credential to another service")
             .hint(format!("remove identity, or call the site itself by upstream.path instead of line {}", url.line));
     }
-    for entry in capability.at(&["upstream", "headers"]).map(Item::entries).unwrap_or_default() {
-        if settings.auth.forward.iter().any(|name| name.eq_ignore_ascii_case(&entry.key)) {
-            let key = format_args!("capabilities[{index}].upstream.headers.{}", entry.key);
+    for (table, entry, own) in sent(capability) {
+        if settings.auth.forward.iter().any(|name| name.eq_ignore_ascii_case(own)) {
+            let key = format_args!("capabilities[{index}].upstream.{table}.{}", entry.key);
             found
                 .mistake(
                     entry.line,

@@ -260,7 +260,7 @@ impl<'a> Step<'a> {
         let call = Call {
             method,
             target: target.to_owned(),
-            headers: &headers,
+            headers: headers.into(),
             body,
             limit: left.max(Duration::from_millis(1)),
             form: None,

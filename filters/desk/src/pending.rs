@@ -352,7 +352,7 @@ impl Step<'_> {
             elsewhere: elsewhere.as_ref(),
             method: &Method::POST,
             target,
-            headers: &HEADERS,
+            headers: Cow::Borrowed(&HEADERS),
             body: body.to_string().into(),
             limit: NOTIFY_WITHIN.min(settings.upstream.read_timeout),
             send_by: None,

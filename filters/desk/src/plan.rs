@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{call::CallPlan, input::Forbidden, summary, summary::Summary};
+use super::{call::CallPlan, declared::Declared, input::Forbidden, summary, summary::Summary};
 pub use composition::{Called, Prepared};
 pub(super) use composition::{Composition, Part};
 use frontdesk_config::{BuiltIn, Capability, CapabilityKind, Recipe, Settings};
@@ -16,6 +16,8 @@ use frontdesk_config::{BuiltIn, Capability, CapabilityKind, Recipe, Settings};
 pub(super) struct Plan {
     pub(super) way: Way,
     pub(super) forbidden: Forbidden,
+    /// The inputs that are not left out; `None`: all.
+    pub(super) declared: Option<Declared>,
     pub(super) summary: Summary,
     pub(super) consequence: String,
     /// How long answers are cached; zero: not at all.
@@ -69,6 +71,7 @@ impl Plan {
         Self {
             way,
             forbidden: Forbidden::new(&capability.privacy.forbidden_fields),
+            declared: Declared::of(capability),
             summary,
             consequence: consequence.unwrap_or_else(|| summary::usual_consequence(capability).into()),
             ttl: capability.kept_for(settings),

@@ -172,8 +172,8 @@ pub(super) fn told_as_json(
 ///
 /// The data says that it failed.
 pub(super) fn shaped(plan: &CallPlan, answer: &Answer, data: Data, taken: Taken, now: u64) -> Result<Told, Refusal> {
-    if plan.looks_for_failures() {
-        plan.says_done(&data.value())?;
+    if plan.failures.are_declared() {
+        plan.failures.says_done(&data.value())?;
     }
     // For the caller a redirect to a result is an answer.
     let status = if taken.sends_on { StatusCode::OK } else { answer.status };

@@ -253,8 +253,11 @@ impl<'a> Step<'a> {
         self.capability.kind.is_read() && !self.capability.is_confirmed() && !self.capability.idempotency_required
     }
 
-    pub(super) fn validate(&self) -> Result<(), Refusal> {
+    pub(super) fn validate(&mut self) -> Result<(), Refusal> {
         self.plan.forbidden.check(&self.ask.input)?;
+        if let Some(declared) = &self.plan.declared {
+            declared.keep(&mut self.ask.input);
+        }
         match &self.capability.input {
             Some(schema) => schema.check(self.told().as_ref().unwrap_or(&self.ask.input)).map_err(input::wrong),
             None => Ok(()),

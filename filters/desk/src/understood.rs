@@ -158,7 +158,7 @@ impl Step<'_> {
 
 /// The operator's name for what a failure's body says, where it is JSON or XML.
 fn named_failure(plan: &CallPlan, answer: &Answer) -> Option<Arc<str>> {
-    if plan.says.is_empty() || answer.status.is_redirection() || answer.body.len() > MOST_OF_A_FAILURE {
+    if !plan.failures.have_names() || answer.status.is_redirection() || answer.body.len() > MOST_OF_A_FAILURE {
         return None;
     }
     let data = match Kind::of(content_type(&answer.headers), &answer.body) {
@@ -166,7 +166,7 @@ fn named_failure(plan: &CallPlan, answer: &Answer) -> Option<Arc<str>> {
         Kind::Xml => xml(&answer.body, content_type(&answer.headers)).ok()?,
         _ => return None,
     };
-    plan.named_by(&data)
+    plan.failures.named_by(&data)
 }
 
 fn content_type(headers: &HeaderMap) -> &str {

@@ -41,7 +41,7 @@ pub async fn signed_in(
         elsewhere: None,
         method: &Method::GET,
         target: visitor.check.clone(),
-        headers: &HEADERS,
+        headers: Cow::Borrowed(&HEADERS),
         body: Default::default(),
         limit: WITHIN.min(desk.compiled.settings.upstream.read_timeout),
         send_by: None,

@@ -51,7 +51,12 @@ pub(super) struct Function {
 impl Function {
     /// The function and the schema of its arguments.
     pub(super) fn new(listed: &Listed) -> (Self, Value) {
-        let own = listed.input_schema.as_ref().and_then(Value::as_object);
+        Self::with(listed, listed.input_schema.as_ref())
+    }
+
+    /// The same with this schema of the inputs.
+    pub(super) fn with(listed: &Listed, input_schema: Option<&Value>) -> (Self, Value) {
+        let own = input_schema.and_then(Value::as_object);
         let mut parts = Parts::default();
         own.into_iter().for_each(|own| parts.collect(own, true, 0));
         // A concierge gets the conversation's parameters, whatever names its schema uses.

@@ -14,10 +14,12 @@ pub mod llms_full;
 mod near;
 pub mod not_found;
 mod occupied;
+mod one_line;
 pub mod protected_resource;
 pub mod robots;
 pub mod sitemap;
 pub mod skills;
+mod ways;
 pub mod webmcp;
 
 pub use contents::Contents;

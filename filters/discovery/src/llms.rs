@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use http::HeaderValue;
 
+pub(crate) use crate::one_line::line;
+pub use crate::ways::Ways;
 use crate::{Contents, Entry, Occupied};
 use frontdesk_config::Settings;
 use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
@@ -32,18 +34,6 @@ struct Listed {
     path: String,
     title: String,
     description: Option<String>,
-}
-
-/// The addresses of the other documents.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Ways<'a> {
-    pub manifest: Option<&'a str>,
-    /// The path for questions.
-    pub converse: Option<&'a str>,
-    /// All pages in one text.
-    pub full: Option<&'a str>,
-    /// How agents get access.
-    pub auth_md: Option<&'a str>,
 }
 
 /// The listed pages.
@@ -187,41 +177,6 @@ fn section(path: &str) -> String {
         Some(first) => first.to_uppercase().chain(letters).collect(),
         None => TOP.into(),
     }
-}
-
-/// One line, without characters that end a link or start other markup.
-pub(crate) fn line(text: &str, characters: usize) -> String {
-    let mut out = String::new();
-    let mut count = 0;
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        let word: String = word
-            .chars()
-            .map(|c| {
-                if c == '[' {
-                    '('
-                } else if c == ']' {
-                    ')'
-                } else {
-                    c
-                }
-            })
-            .collect();
-        let length = word.chars().count() + usize::from(!out.is_empty());
-        if count + length > characters {
-            let room = characters.saturating_sub(count + 2);
-            if out.is_empty() {
-                out.extend(word.chars().take(room));
-            }
-            out.push('…');
-            break;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&word);
-        count += length;
-    }
-    out
 }
 
 #[cfg(test)]

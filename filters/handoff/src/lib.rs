@@ -1,8 +1,8 @@
 //! A project's handoff between agents (AAHP v3), served read-only over HTTP in layers, with the integrity of each
 //! file.
 //!
-//! A handoff is a directory of small files with a manifest. It is served from a consistent reading ([`Shelf`]), never
-//! while it changes. Writing (tasks, locks, git) is left to the agents; only [`lint`] and [`generate()`] help with it.
+//! A handoff is a directory of small files with a manifest. It is served from a consistent reading
+//! ([`SnapshotCache`]), never while it changes. Writing (tasks, locks, git) is left to the agents; only [`lint`] and [`generate()`] help with it.
 
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ mod query;
 mod reading;
 mod sections;
 mod serve;
-mod shelf;
+mod snapshot_cache;
 mod tasks;
 #[cfg(test)]
 mod testing;
@@ -35,7 +35,7 @@ pub use directory::{Directory, Kind, NAMES, Stamp, Unread};
 pub use generate::{Generated, Session, generate, is_free};
 pub use reading::View;
 pub use serve::endpoints;
-pub use shelf::{Busy, Shelf, Source};
+pub use snapshot_cache::{Busy, SnapshotCache, Source};
 
 /// The names that a writer needs.
 pub const MANIFEST: &str = manifest::MANIFEST;

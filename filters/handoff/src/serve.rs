@@ -12,7 +12,7 @@ use super::{
     leaving,
     query::Wanted,
     reading::{Integrity, State, View},
-    shelf::Source,
+    snapshot_cache::Source,
 };
 use frontdesk_base::{
     etag,

@@ -1,5 +1,6 @@
 //! Guarantees of the declaration as a whole; each form and unit is tested beside its own code.
 
+mod calls;
 mod contract;
 mod corpus;
 mod example;

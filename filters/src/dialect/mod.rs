@@ -25,7 +25,7 @@ pub mod verbs {
         catalog::Catalog,
         name::path_of,
         suggest::{Suggested, suggest},
-        taken::Taken,
+        taken_routes::TakenRoutes,
         template::Template,
     };
 }

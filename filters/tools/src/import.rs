@@ -28,6 +28,10 @@ pub struct Asked<'a> {
     pub from: &'a str,
     /// Import deprecated operations too.
     pub deprecated: bool,
+    /// Import only operations with one of these ids, methods and paths; patterns with `*`. Empty: all.
+    pub only: Vec<String>,
+    /// Import only operations with one of these tags.
+    pub tags: Vec<String>,
 }
 
 /// The declaration made from a document.
@@ -41,6 +45,8 @@ pub struct Imported {
     pub left_out: usize,
     /// The number of guesses to review.
     pub reviews: usize,
+    /// A URL of the site that should answer a GET, where the document came from that site.
+    pub probe: Option<String>,
 }
 
 /// Why there is no declaration.

@@ -6,7 +6,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 
-use crate::hop::EditHead;
+use crate::edit_head::EditHead;
 
 /// Digits of a length that fits into 63 bits whatever they are.
 pub const COUNTABLE: usize = 18;

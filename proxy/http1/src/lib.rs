@@ -12,6 +12,7 @@
 //! | [`hop`] | what belongs to one hop only: hop-by-hop fields, connection options, interim responses |
 //! | [`forwarding`] | headers that tell the site where a request came from |
 //! | [`field`] | names and values of header fields |
+//! | [`edit_head`] | a head that rules may change |
 //!
 //! It knows no socket, no proxy library and nothing else of Frontdesk, so that it can be tested and fuzzed by itself. What
 //! is to be believed of a client's headers is decided in `frontdesk_filters::caller::forwarded`.
@@ -20,6 +21,7 @@
 
 pub mod chunk_decoder;
 pub mod chunk_scan;
+pub mod edit_head;
 pub mod field;
 pub mod forwarding;
 pub mod framing;

@@ -31,7 +31,7 @@ use tokio::sync::Notify;
 
 use crate::{
     accept::{self, RequestBody},
-    live::{Live, apart},
+    live::{Live, on_config_thread},
     logs::Logs,
     metrics::Metrics,
     outbound::Outbound,
@@ -183,7 +183,7 @@ impl Admin {
     async fn reload(&self) -> Answer {
         let live = self.live.clone();
         // Reloading reads files, so it runs on another thread.
-        let reloaded = apart(move || live.reload()).await;
+        let reloaded = on_config_thread(move || live.reload()).await;
         match reloaded {
             Ok(Ok(())) => {
                 let running = self.live.current();

@@ -26,8 +26,6 @@ use crate::{
     traces::Traces,
 };
 
-/// The time limit for storing the last signed records.
-pub(super) const LAST_RECORDS: Duration = Duration::from_secs(3);
 /// The time limit for sending the last spans.
 const LAST_SPANS: Duration = Duration::from_secs(3);
 /// The time limit for writing the last access lines.
@@ -122,10 +120,10 @@ impl Ending {
     /// Writes everything that waits to be written.
     async fn close(self) {
         let _ = self.admin_drain.send(true);
-        if tokio::time::timeout(LAST_RECORDS, jobs::flush(&self.live, &self.chains)).await.is_err() {
+        if tokio::time::timeout(jobs::LAST_RECORDS, jobs::flush(&self.live, &self.chains)).await.is_err() {
             tracing::error!(lost = self.chains.waiting(), "could not store signed records before exit");
         }
-        if tokio::time::timeout(LAST_RECORDS, jobs::flush_ends(&self.live)).await.is_err() {
+        if tokio::time::timeout(jobs::LAST_RECORDS, jobs::flush_ends(&self.live)).await.is_err() {
             let lost = self.live.current().store.status().waiting;
             tracing::error!(lost, "could not store the results of calls before exit: the store is away");
         }

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::NotStarted;
-use crate::live::{Live, apart};
+use crate::live::{Live, on_config_thread};
 
 /// The requested action.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Signals {
                 _ = self.quit.recv() => return Told::HandOver,
                 _ = self.hup.recv() => {
                     let live = live.clone();
-                    drop(apart(move || live.reload()));
+                    drop(on_config_thread(move || live.reload()));
                 }
             }
         }

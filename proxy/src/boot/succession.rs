@@ -7,7 +7,6 @@ use frontdesk_filters::chain::Chains;
 
 use super::{
     NotStarted,
-    ending::LAST_RECORDS,
     handover::{self, Inherited, Place},
     jobs,
     listeners::Open,
@@ -83,7 +82,7 @@ pub(super) async fn hand_over(
         // Otherwise one process would tell clients to retry while the other already serves.
         paused = Some(gate.pause().await);
     }
-    let _ = tokio::time::timeout(LAST_RECORDS, jobs::flush(live, chains)).await;
+    let _ = tokio::time::timeout(jobs::LAST_RECORDS, jobs::flush(live, chains)).await;
     let sockets = open.copies().map_err(|e| e.to_string())?;
     let given = tokio::task::spawn_blocking(move || handover::give(&place, &sockets)).await;
     given.map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;

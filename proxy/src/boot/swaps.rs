@@ -7,7 +7,7 @@ use frontdesk_filters::desk::Kept;
 use super::descriptors;
 use crate::{
     accept::Gate,
-    live::{Live, apart},
+    live::{Live, on_config_thread},
     logs::Logs,
 };
 
@@ -39,6 +39,6 @@ pub(super) async fn follow(
         }
         // There may be many connections, and closing them takes a while.
         let kept = kept.clone();
-        drop(apart(move || kept.forget()));
+        drop(on_config_thread(move || kept.forget()));
     }
 }

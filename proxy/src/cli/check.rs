@@ -6,12 +6,10 @@ use frontdesk_filters::{
     dialect,
     site::{self, Declaration, Refused, Review, StoreHome},
 };
+use frontdesk_store::Store;
 
 use super::live;
-use crate::{
-    source::{self, Source},
-    store::Store,
-};
+use crate::source::{self, Source};
 
 /// How long `--connect` waits for the store.
 const CONNECTS: Duration = Duration::from_secs(10);

@@ -12,14 +12,17 @@ use frontdesk_tools::{
     graphql,
     import::{Asked, FORMATS, Format, Imported},
 };
+use http::StatusCode;
 
 use super::{Import, import_site};
 use crate::outbound::Outbound;
 
 /// The largest accepted document in bytes.
-const BOUND: usize = 16 << 20;
+const BOUND: usize = 96 << 20;
 /// The time limit for fetching it.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit for trying one operation out.
+const TRIAL: Duration = Duration::from_secs(5);
 /// How long the import runs before it shows a progress bar.
 const PATIENT: Duration = Duration::from_secs(1);
 /// The width of the progress bar.
@@ -31,6 +34,9 @@ pub(super) fn formats() -> Vec<&'static str> {
 }
 
 pub(super) fn import(args: Import) -> ExitCode {
+    if args.format != "openapi" && !(args.only.is_empty() && args.tag.is_empty()) {
+        return refuse(&args.from, "--only and --tag choose operations of an OpenAPI document", 2);
+    }
     if args.format == "site" {
         return import_site::import(&args);
     }
@@ -63,6 +69,7 @@ pub(super) fn import(args: Import) -> ExitCode {
     match written {
         Ok(()) => {
             tell(&args, &imported);
+            imported.probe.as_deref().into_iter().for_each(try_out);
             ExitCode::SUCCESS
         }
         // An existing file is exit code 1: the caller may choose `--force`. A file that cannot be written is 2.
@@ -78,7 +85,8 @@ fn refuse(what: &str, why: &str, code: u8) -> ExitCode {
 }
 
 fn declare(format: &Format, document: &[u8], args: &Import) -> Result<Imported, ExitCode> {
-    let asked = Asked { from: &args.from, deprecated: args.deprecated };
+    let (only, tags) = (args.only.clone(), args.tag.clone());
+    let asked = Asked { from: &args.from, deprecated: args.deprecated, only, tags };
     let mut bar = Bar::new();
     let imported = (format.import)(document, &asked, &mut |done, all| bar.show(done, all));
     bar.clear();
@@ -112,11 +120,26 @@ fn document(from: &str) -> Result<Vec<u8>, String> {
 }
 
 fn fetch(url: &str) -> Result<Vec<u8>, String> {
+    let fetched = asked(async { Outbound::new().document(url, BOUND, PATIENCE).await });
+    fetched.map(Vec::from).map_err(|why| format!("cannot be fetched: {why}"))
+}
+
+/// Asks the site for one of the imported reads: many documents do not say that the API is below another path.
+fn try_out(url: &str) {
+    let answer = asked(async { Outbound::new().whole(url, "*/*", 1 << 10, TRIAL).await });
+    if answer.is_ok_and(|answer| answer.status == StatusCode::NOT_FOUND) {
+        eprintln!(
+            "warning: GET {url} is 404: the API may be below another path, which the document does not name in `servers`. \
+             Then every upstream.path needs it"
+        );
+    }
+}
+
+/// Runs one exchange with the site.
+fn asked<T>(exchange: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| format!("cannot be fetched: {e}"))?;
-    let fetched = runtime.block_on(async { Outbound::new().document(url, BOUND, PATIENCE).await });
-    fetched.map(Vec::from).map_err(|why| format!("cannot be fetched: {why}"))
+    runtime.map_err(|e| e.to_string())?.block_on(exchange)
 }
 
 /// Writes the file; replaces an existing one only with `--force`.

@@ -10,7 +10,7 @@ use clap_mangen::{
 
 use super::{
     command,
-    lessons::{self, CODES, Lesson},
+    help_text::{self, CODES, CommandHelp},
     said,
 };
 use crate::version;
@@ -64,7 +64,7 @@ fn one(root: &Command, words: &[String]) -> Result<Said, String> {
 fn write_all(root: &Command, dir: &Path) -> io::Result<Said> {
     std::fs::create_dir_all(dir)?;
     let mut written = 0;
-    for lesson in lessons::all() {
+    for lesson in help_text::all() {
         let words = lesson.command.split_ascii_whitespace();
         let found = words.into_iter().try_fold(root, |command, word| command.find_subcommand(word));
         if let Some(found) = found {
@@ -91,7 +91,7 @@ fn page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    if let Some(lesson) = lessons::all().iter().find(|lesson| lesson.command == path) {
+    if let Some(lesson) = help_text::all().iter().find(|lesson| lesson.command == path) {
         taught(lesson).to_writer(&mut page)?;
     }
     let mut end = Roff::default();
@@ -105,7 +105,7 @@ fn page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-fn taught(lesson: &Lesson) -> Roff {
+fn taught(lesson: &CommandHelp) -> Roff {
     let mut roff = Roff::default();
     if !lesson.examples.is_empty() {
         roff.control("SH", ["EXAMPLES"]);

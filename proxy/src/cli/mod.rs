@@ -11,6 +11,7 @@ mod firewall;
 #[cfg(feature = "handoff")]
 mod handoff;
 mod health;
+mod help_text;
 #[cfg(feature = "tools")]
 mod import;
 #[cfg(feature = "tools")]
@@ -18,9 +19,9 @@ mod import_site;
 #[cfg(feature = "tools")]
 mod inspect;
 mod left_out;
-mod lessons;
 mod live;
 mod man;
+mod manual;
 mod run;
 
 use std::{
@@ -38,7 +39,7 @@ use crate::version;
 
 /// Stands in front of an existing site and makes it legible, callable and safe for AI agents.
 #[derive(Parser)]
-#[command(name = "frontdesk", version = version::WHOLE, about)]
+#[command(name = "frontdesk", version = version::WHOLE, about, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -171,6 +172,18 @@ enum Command {
         #[arg(long, default_value = "127.0.0.1:9901", value_parser = read_address)]
         admin: SocketAddr,
     },
+    /// Say what a reason, an alert, a metric or a log message means, and what to do about it.
+    Explain {
+        /// The word as a response, a metric or an alert has it; or some words of a log message.
+        #[arg(value_name = "WORD", required = true)]
+        words: Vec<String>,
+    },
+    /// Print the help of a command, or a page of the manual.
+    Help {
+        /// The command or the page; without one, the list of both.
+        #[arg(value_name = "COMMAND|PAGE")]
+        words: Vec<String>,
+    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -223,6 +236,13 @@ struct Import {
     /// Include deprecated operations.
     #[arg(long)]
     deprecated: bool,
+    /// Include only operations with this id or path, with * for anything: listPets, "/pets/*", "GET /pets/*". May be
+    /// repeated, or a list with commas.
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Include only operations with this tag, with * for anything. May be repeated, or a list with commas.
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    tag: Vec<String>,
 }
 
 #[derive(Args)]
@@ -253,7 +273,7 @@ struct What {
 
 /// The whole command line, with examples and exit codes in its help.
 fn command() -> clap::Command {
-    lessons::taught(Cli::command())
+    help_text::taught(Cli::command())
 }
 
 /// Parses the command line and runs the command.
@@ -295,6 +315,8 @@ pub fn main() -> ExitCode {
         Command::Demo { listen, admin } => demo::demo(listen, admin),
         #[cfg(not(feature = "demo"))]
         Command::Demo(_) => left_out::refuse("frontdesk demo", "demo"),
+        Command::Explain { words } => manual::explain(&words),
+        Command::Help { words } => manual::help(&words, command()),
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { command, dir } => man::man(&command, dir.as_deref()),
     }
@@ -346,6 +368,8 @@ mod tests {
             "frontdesk catalog diff a.json b.json --against sites --json",
             "frontdesk handoff lint .ai/handoff",
             "frontdesk firewall a.toml",
+            "frontdesk explain store_away",
+            "frontdesk help errors",
             "frontdesk handoff manifest .ai/handoff --agent a --session-id s --phase fix --duration 5 --commit c --locked",
         ] {
             if left_out::is_left_out(line.trim_start_matches("frontdesk ")) {

@@ -1,5 +1,7 @@
 //! What goes on when the request that brought it is over: so many at a time, on the configuration that began it.
 
+mod permitted;
+
 use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
@@ -10,10 +12,11 @@ use frontdesk_filters::{
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::{Front, permitted::Waiting};
+use self::permitted::Waiting;
+use super::Front;
 use crate::{
     live::Running,
-    outbound::{Carrier, Told, Visits},
+    outbound::{Carrier, Told, UpstreamTimings},
     traces::{Place, Span},
 };
 
@@ -126,7 +129,7 @@ async fn carry_out(
     let told = || Ok(told.clone());
     let place = span.as_ref().map(|span| span.place().clone());
     // The request that brought it may be over: its access line says nothing of them.
-    let (outbound, trace, visits) = (&*front.outbound, place.as_ref(), &Visits::default());
+    let (outbound, trace, visits) = (&*front.outbound, place.as_ref(), &UpstreamTimings::default());
     let carrier =
         Carrier { outbound, running: &running, told: &told, client: Some(errand.caller.address), trace, visits };
     let library = front.live.library();

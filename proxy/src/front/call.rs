@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     live::Running,
-    outbound::{Carrier, Visited, Visits},
+    outbound::{Carrier, UpstreamTimings, Visited},
     traces::{Place, Span},
 };
 
@@ -54,7 +54,7 @@ impl Front {
         let told = || forwarding.told(running, (&REQUEST_ID, value(incoming.request_id)?));
         let span = forwarding.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
         let trace = span.as_ref().map(Span::place);
-        let visits = Visits::default();
+        let visits = UpstreamTimings::default();
         let (outbound, client) = (&*self.outbound, Some(forwarding.client));
         let carrier = Carrier { outbound, running, told: &told, client, trace, visits: &visits };
         let library = self.live.library();

@@ -13,7 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use frontdesk_filters::{
-    handoff::{Busy, Directory, Shelf, Source, View},
+    handoff::{Busy, Directory, SnapshotCache, Source, View},
     site,
 };
 use parking_lot::Mutex;
@@ -38,7 +38,7 @@ pub type Notes = Arc<dyn Source>;
 /// A directory, and its last state.
 pub struct Handoff {
     dir: Arc<Path>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<SnapshotCache>,
     looks: Arc<Semaphore>,
     metrics: Arc<Metrics>,
     /// The entries refused by the last read. They are logged and counted again when they change.

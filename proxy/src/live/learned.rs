@@ -11,7 +11,7 @@ use frontdesk_filters::{
     discovery::Contents,
 };
 
-use super::{Live, Running, apart::take_apart};
+use super::{Live, Running, config_thread::drop_unused};
 
 impl Live {
     /// Whether the site is known to serve this path itself.
@@ -43,7 +43,7 @@ impl Live {
         if !Arc::ptr_eq(&self.current().pool, &read.pool) && contents.is_some() {
             return;
         }
-        take_apart(self.library.swap(Arc::new(library)));
+        drop_unused(self.library.swap(Arc::new(library)));
         let known = self.state.lock().learned.contents == contents;
         if !known {
             self.learn(|learned| learned.contents = contents);
@@ -74,6 +74,6 @@ impl Live {
         wiser.since = current.since;
         self.state.lock().learned = learned;
         drop(current);
-        take_apart(self.current.swap(Arc::new(wiser)));
+        drop_unused(self.current.swap(Arc::new(wiser)));
     }
 }

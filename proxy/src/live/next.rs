@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use frontdesk_audit as audit;
 use frontdesk_filters::{harness::Harness, site::Declaration};
+use frontdesk_store::Store;
 use tokio::{runtime::Handle, sync::watch};
 
 use super::{Failure, Live, Running, running::Homes};
 use crate::{
-    audit,
     handoff::Handoff,
-    outbound::{Outbound, lines},
-    store::Store,
+    outbound::{Outbound, transports},
     upstream::Pool,
 };
 
@@ -69,8 +69,8 @@ pub(super) fn open_harness(
         return Ok(Some(current.clone()));
     }
     let token = Some(declared.token.as_str()).filter(|token| !token.is_empty());
-    let named = lines::names(&declared.urls).into_iter().zip(&declared.urls);
-    let ways = named.map(|(name, url)| Ok((name, lines::way(outbound, url, token)?)));
+    let named = transports::names(&declared.urls).into_iter().zip(&declared.urls);
+    let ways = named.map(|(name, url)| Ok((name, transports::way(outbound, url, token)?)));
     let harness = Harness::new(declared.clone(), ways.collect::<Result<_, String>>()?);
     let noted = noted.clone();
     harness.telemetry.on_put(move || noted.send_replace(()));

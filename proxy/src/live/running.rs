@@ -2,17 +2,17 @@
 
 use std::{net::IpAddr, sync::Arc, time::SystemTime};
 
+use frontdesk_audit as audit;
 use frontdesk_filters::{
     Learned, Snapshot,
     harness::Harness,
     site::{Declaration, Mistake},
 };
+use frontdesk_store::Store;
 
 use crate::{
-    audit,
     handoff::{Handoff, Notes},
     share::Bound,
-    store::Store,
     upstream::{NoPlace, Place, Pool},
 };
 

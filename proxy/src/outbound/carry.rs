@@ -23,8 +23,8 @@ use url::Url;
 use super::{
     Outbound,
     exchange::{Asking, Cut, Line},
-    named::Named,
-    visits::Visits,
+    external_target::ExternalTarget,
+    upstream_timings::UpstreamTimings,
 };
 use crate::{
     clock::since_boot,
@@ -69,7 +69,7 @@ pub struct Carrier<'a> {
     /// The place in the trace, if tracing is on.
     pub trace: Option<&'a Place>,
     /// The timings for the access log.
-    pub visits: &'a Visits,
+    pub visits: &'a UpstreamTimings,
 }
 
 #[async_trait]
@@ -230,7 +230,7 @@ impl Carrier<'_> {
 
 /// Another service. The machine's root certificates verify it.
 async fn elsewhere(url: &Url) -> Result<(HttpPeer, HeaderValue), String> {
-    let named = Named::of(url)?;
+    let named = ExternalTarget::of(url)?;
     let peer = named.peer().await?;
     Ok((peer, HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?))
 }

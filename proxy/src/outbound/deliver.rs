@@ -25,7 +25,7 @@ use url::Url;
 
 use super::{
     Outbound, answered, because,
-    named::{Named, bare},
+    external_target::{ExternalTarget, bare},
 };
 use crate::live::Running;
 
@@ -101,7 +101,7 @@ impl Courier<'_> {
     }
 
     async fn send(&self, url: &Url, body: Bytes) -> Result<(), String> {
-        let server = Named::of(url)?;
+        let server = ExternalTarget::of(url)?;
         let found = looked_up(server.name, server.port).await?;
         let mut peer = server.peer_at(self.judged(&found).await?);
         peer.group_key = GROUP;

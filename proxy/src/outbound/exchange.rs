@@ -72,7 +72,7 @@ impl<'c> Asking<'c> {
         fn fixed<'v>(label: &'static FixedName, value: &'v HeaderValue) -> (&'v HeaderName, &'v str, &'v HeaderValue) {
             (&label.name, label.cased, value)
         }
-        let own = self.call.headers;
+        let own = &*self.call.headers;
         let told = self.told.iter().filter(|(label, _)| own.iter().all(|(own, _)| own != label.name()));
         let told = told.map(|(label, value)| (label.name(), label.cased(), value));
         let own = own.iter().map(|(name, value)| (name, cased(name).unwrap_or(name.as_str()), value));

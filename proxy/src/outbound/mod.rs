@@ -4,15 +4,15 @@
 mod carry;
 mod deliver;
 mod exchange;
+mod external_target;
 mod held;
-pub mod lines;
 mod models;
-mod named;
 mod page;
 mod post;
 mod read;
 mod token_server;
-mod visits;
+pub mod transports;
+mod upstream_timings;
 
 use std::{
     sync::{Arc, OnceLock},
@@ -44,7 +44,7 @@ pub use held::{Held, room_to_read};
 pub use models::model_name;
 pub use page::{Body, Rest};
 pub use read::Question;
-pub use visits::{Visited, Visits};
+pub use upstream_timings::{UpstreamTimings, Visited};
 
 use crate::{
     error_text::without_bytes,
@@ -52,7 +52,7 @@ use crate::{
     sys,
     upstream::KEPT,
 };
-use named::Named;
+use external_target::ExternalTarget;
 
 /// The HTTP client for upstreams and other services, with its own connections.
 pub struct Outbound {
@@ -203,7 +203,7 @@ impl Outbound {
 
     async fn fetch(&self, url: &str, accept: &'static str, bound: usize) -> Result<Whole, String> {
         let url = Url::parse(url).map_err(|e| e.to_string())?;
-        let named = Named::of(&url)?;
+        let named = ExternalTarget::of(&url)?;
         let peer = named.peer().await?;
         let host = HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?;
         let asked = Asked { host, tls: true };

@@ -8,7 +8,7 @@ use pingora::{http::RequestHeader, protocols::http::client::HttpSession};
 use tokio::time::timeout;
 use url::Url;
 
-use super::{Outbound, Whole, answered, because, headless, named::Named, rest};
+use super::{Outbound, Whole, answered, because, external_target::ExternalTarget, headless, rest};
 
 /// The most addresses to try: "localhost" usually has two, and the service may listen on only one.
 const ADDRESSES: usize = 4;
@@ -27,7 +27,7 @@ impl Outbound {
 
     async fn post_now(&self, request: Request<Bytes>, bound: usize) -> Result<Whole, String> {
         let url = Url::parse(&request.uri().to_string()).map_err(|e| e.to_string())?;
-        let named = Named::of(&url)?;
+        let named = ExternalTarget::of(&url)?;
         let mut why = named.has_no_address();
         for address in named.addresses().await?.take(ADDRESSES) {
             match self.connector.get_http_session(&named.peer_at(address)).await {
@@ -45,7 +45,7 @@ impl Outbound {
 
 async fn exchange(
     session: &mut HttpSession,
-    named: &Named<'_>,
+    named: &ExternalTarget<'_>,
     request: Request<Bytes>,
     bound: usize,
 ) -> pingora::Result<Whole> {

@@ -13,7 +13,7 @@ use frontdesk_filters::{
 };
 
 use super::{Published, Reader, shared::Shared};
-use crate::live::{Running, apart};
+use crate::live::{Running, on_config_thread};
 
 /// The shortest interval of publications during a round, and the largest part of the time that they may take.
 const PUBLISHED: Duration = Duration::from_secs(2);
@@ -66,7 +66,7 @@ impl Reader {
         contents: Option<Contents>,
     ) -> Result<(), String> {
         let (live, running) = (self.live.clone(), running.clone());
-        apart(move || live.publish(library, contents.map(Arc::new), &running)).await
+        on_config_thread(move || live.publish(library, contents.map(Arc::new), &running)).await
     }
 }
 

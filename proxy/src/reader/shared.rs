@@ -20,7 +20,7 @@ use frontdesk_filters::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::store::Store;
+use frontdesk_store::Store;
 
 /// How long a lease lasts, and the age at which it is renewed.
 const LEASE: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 
 mod body;
 mod changes;
-mod known;
+mod html_path_cache;
 mod request;
 mod response;
 
@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName};
 
 pub use body::{PageBodies, PageBody};
 pub use changes::Changes;
-pub use known::learn_markdown;
+pub use html_path_cache::learn_markdown;
 pub use request::{Asked, is_prepared, prepare as prepare_request};
 pub use response::{Touched, prepare as prepare_response};
 

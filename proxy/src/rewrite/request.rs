@@ -8,7 +8,7 @@ use frontdesk_filters::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use pingora::http::RequestHeader;
 
-use super::{known, text};
+use super::{html_path_cache, text};
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
@@ -37,7 +37,7 @@ pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Versio
     let of_ours = text(&request.headers, header::IF_RANGE).is_some_and(|v| validators::ours(v).is_some());
     let of_page = takes_page
         && request.headers.contains_key(header::RANGE)
-        && known::was_page(request.raw_path()).unwrap_or_else(|| is_navigation(&request.headers));
+        && html_path_cache::was_page(request.raw_path()).unwrap_or_else(|| is_navigation(&request.headers));
     if of_ours || of_page {
         set(request, header::IF_RANGE, None)?;
         set(request, header::RANGE, None)?;
@@ -126,7 +126,7 @@ pub(super) fn rules_out_page(headers: &HeaderMap) -> bool {
 
 /// Whether the response may be a page: by the path's last response, or else by the request.
 fn may_be_page(request: &RequestHeader) -> bool {
-    if let Some(page) = known::was_page(request.raw_path()) {
+    if let Some(page) = html_path_cache::was_page(request.raw_path()) {
         return page;
     }
     if is_navigation(&request.headers) {

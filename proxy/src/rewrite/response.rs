@@ -16,7 +16,7 @@ use super::{
     Asked,
     body::{PageBody, Place},
     changes::{Changes, Fields, text},
-    known,
+    html_path_cache,
     request::rules_out_page,
 };
 use crate::metrics::Metrics;
@@ -64,7 +64,7 @@ pub fn prepare(
     let is_page = status == StatusCode::OK && *method != Method::POST && matches!(coding, Some(Ok(_)));
     let of_page = is_page.then(|| std::str::from_utf8(request.raw_path()).ok()).flatten();
     let of_page = of_page.filter(|target| !snapshot.excludes(target));
-    if of_page.is_some() && !known::lacks_markdown(request.raw_path()) {
+    if of_page.is_some() && !html_path_cache::lacks_markdown(request.raw_path()) {
         changes.answer = links::Answer::PageWithMarkdown;
     }
     if let Some(Ok(_)) = coding
@@ -89,7 +89,7 @@ pub fn prepare(
             changes.rewritten = true;
             // It goes with the page that the client holds.
             changes.answer = match std::str::from_utf8(request.raw_path()) {
-                Ok(target) if !snapshot.excludes(target) && !known::lacks_markdown(request.raw_path()) => {
+                Ok(target) if !snapshot.excludes(target) && !html_path_cache::lacks_markdown(request.raw_path()) => {
                     links::Answer::PageWithMarkdown
                 }
                 _ => links::Answer::Page,
@@ -100,7 +100,7 @@ pub fn prepare(
     let learns = status == StatusCode::OK && *method != Method::POST;
     let Some(coding) = coding else {
         if learns {
-            known::learn(request.raw_path(), false);
+            html_path_cache::learn(request.raw_path(), false);
         }
         return (Touched::No, changes);
     };
@@ -109,7 +109,7 @@ pub fn prepare(
     // The coding may be one that only this client accepts, whose `Accept-Encoding` passed unchanged.
     let of_this_client = matches!(coding, Err("coding")) && rules_out_page(&request.headers);
     if learns && !of_this_client {
-        known::learn(request.raw_path(), touched);
+        html_path_cache::learn(request.raw_path(), touched);
     }
     let left = |why| {
         metrics.pages_untouched.with_label_values(&[why]).inc();

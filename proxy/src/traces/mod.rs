@@ -7,9 +7,9 @@
 
 mod collector;
 mod context;
+mod otel_env;
 mod queue;
 mod span;
-mod wanted;
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,8 +26,8 @@ pub use span::{Place, Span, Trace};
 
 use crate::{metrics::Metrics, outbound::Outbound, version};
 use collector::Collector;
+use otel_env::{Wanted, wanted};
 use queue::{Counted, Queue, Waiting};
-use wanted::{Wanted, wanted};
 
 /// Makes spans while a collector is configured.
 pub struct Traces {

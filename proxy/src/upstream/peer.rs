@@ -9,7 +9,7 @@ use pingora::{
     utils::tls::{CertKey, WrappedX509, parse_x509},
 };
 
-use crate::certificate::{certified_key, chain, private_key};
+use frontdesk_files::{certified_key, chain, private_key};
 
 /// How long an idle connection is kept, to an upstream or to somebody else.
 pub const KEPT: Duration = Duration::from_secs(55);

@@ -18,7 +18,7 @@ use rustls::{
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::certificate::{chain, private_key};
+use frontdesk_files::{chain, private_key};
 
 /// What the fast path speaks.
 const HTTP1: &[u8] = b"http/1.1";

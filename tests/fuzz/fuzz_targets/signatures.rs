@@ -15,23 +15,7 @@ mod site {
     pub use frontdesk_filters::site::declare_text;
 
     pub mod testing {
-        use std::{io, path::Path};
-
-        pub struct Nowhere;
-
-        impl frontdesk_filters::site::Outside for Nowhere {
-            fn var(&self, _: &str) -> Option<String> {
-                None
-            }
-
-            fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-                Err(io::ErrorKind::NotFound.into())
-            }
-
-            fn is_dir(&self, _: &Path) -> bool {
-                false
-            }
-        }
+        pub use frontdesk_filters::site::Nowhere;
     }
 }
 

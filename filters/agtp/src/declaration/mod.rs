@@ -27,7 +27,7 @@ use super::{
     name,
     policy::{Admission, Policy},
     suggest::suggest,
-    taken::Taken,
+    taken_routes::TakenRoutes,
     template::Template,
 };
 
@@ -63,7 +63,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
     policy::rules(root, &catalog, &spoken, found);
     let spoken_at: HashMap<&str, &Named> = named.iter().map(|verb| (table(&verb.key), verb)).collect();
     // A recipe is used only where no endpoint matches.
-    let (mut endpoints, mut recipes) = (Taken::default(), Taken::default());
+    let (mut endpoints, mut recipes) = (TakenRoutes::default(), TakenRoutes::default());
     for capability in settings.built_in.iter() {
         let (method, path) = (name::method_of(capability.kind, None), name::path_of(&capability.id, None, &catalog));
         if let Ok(template) = Template::parse(&path, &catalog) {
@@ -225,7 +225,7 @@ fn reserved(placed: &Placed, template: &Template, verb: &Named, found: &mut Find
 }
 
 /// Checks that no two endpoints have the same verb and path.
-fn take(taken: &mut Taken<String>, placed: &Placed, method: &str, template: Template, found: &mut Findings) {
+fn take(taken: &mut TakenRoutes<String>, placed: &Placed, method: &str, template: Template, found: &mut Findings) {
     let who = placed.key.trim_end_matches(".path").trim_end_matches(".agtp").to_owned();
     let places = template.names().next().is_some();
     let Err(first) = taken.take(method, template, who) else { return };

@@ -38,6 +38,31 @@ fn check_says_where_a_credential_would_go_astray_or_nowhere() {
         let all = said(auth, upstream);
         assert!(all.contains(says), "{auth} {upstream}: {all}");
     }
+    let header = "path = \"/x\", identity = \"caller\", parameters = { key = { in = \"header\" } }";
+    let renamed = said(site, &format!("{header}, rename_input = {{ key = \"authorization\" }}"));
+    assert!(renamed.contains("also in auth.forward"), "{renamed}");
     let fine = said("unverified = \"site\"\nforward = [\"Authorization\", \"Cookie\", \"X-Api-Key\"]", own);
     assert!(!fine.contains("auth.") && !fine.contains("identity"), "{fine}");
+}
+
+#[test]
+fn check_says_which_inputs_cannot_be_a_header() {
+    for (upstream, says) in [
+        ("parameters = { Host = { in = \"header\" } }", "set by Frontdesk itself"),
+        (
+            "parameters = { h = { in = \"header\" } }, rename_input = { h = \"Content-Length\" }",
+            "set by Frontdesk itself",
+        ),
+        (
+            "parameters = { x-key = { in = \"header\" } }, headers = { X-Key = \"s\" }",
+            "is the header of upstream.headers.X-Key",
+        ),
+        ("parameters = { a = { in = \"header\" }, A = { in = \"header\" } }", "is the header of upstream.parameters."),
+    ] {
+        let all = said("", &format!("path = \"/x\", {upstream}"));
+        assert!(all.contains(says), "{upstream}: {all}");
+    }
+    let fine =
+        said("", "path = \"/x\", parameters = { X-Trace = { in = \"header\" }, q = {} }, headers = { X-Key = \"s\" }");
+    assert!(!fine.contains("header"), "{fine}");
 }

@@ -24,8 +24,8 @@ use serde_json::Value;
 use super::{
     greeting::{Greeted, Hello},
     kinds::Kind,
-    line::{Line, Lost, Way},
     queue::Queue,
+    transport::{HarnessConnection, HarnessTransport, Lost},
     wire::{self, Question},
 };
 
@@ -40,7 +40,7 @@ const TAKEN: Duration = Duration::from_secs(5);
 pub struct Link {
     /// The address without its secrets.
     pub name: String,
-    way: Arc<dyn Way>,
+    way: Arc<dyn HarnessTransport>,
     /// Time limit for an answer.
     timeout: Duration,
     state: Mutex<State>,
@@ -57,7 +57,7 @@ pub struct Link {
 
 enum State {
     Away { why: String, since: Instant },
-    Here { line: Arc<dyn Line>, greeted: Arc<Greeted> },
+    Here { line: Arc<dyn HarnessConnection>, greeted: Arc<Greeted> },
 }
 
 /// Why there is no decision.
@@ -83,7 +83,7 @@ impl NoAnswer {
 
 impl Link {
     /// A harness before its first handshake.
-    pub fn new(name: String, way: Arc<dyn Way>, timeout: Duration) -> Self {
+    pub fn new(name: String, way: Arc<dyn HarnessTransport>, timeout: Duration) -> Self {
         let state = State::Away { why: "it has not been greeted yet".into(), since: Instant::now() };
         let (known, lost, queue, told, hello) = Default::default();
         Self { name, way, timeout, state: Mutex::new(state), known, lost, queue, told, hello }
@@ -165,10 +165,10 @@ impl Link {
 
     async fn greeting(
         &self,
-        here: Option<Arc<dyn Line>>,
+        here: Option<Arc<dyn HarnessConnection>>,
         hello: &Value,
         needs: &[Kind],
-    ) -> Result<(Arc<dyn Line>, Greeted), String> {
+    ) -> Result<(Arc<dyn HarnessConnection>, Greeted), String> {
         let line = match here {
             Some(line) => line,
             None => self.way.open(GREETING).await.map_err(|Lost(why)| why)?,
@@ -274,7 +274,7 @@ impl Link {
     }
 
     /// The connection and the handshake reply, if the harness offers this kind.
-    fn offering(&self, kind: Option<Kind>) -> Result<(Arc<dyn Line>, Arc<Greeted>), NoAnswer> {
+    fn offering(&self, kind: Option<Kind>) -> Result<(Arc<dyn HarnessConnection>, Arc<Greeted>), NoAnswer> {
         let (line, greeted) = self.here()?;
         match kind {
             Some(kind) if !greeted.capabilities.contains(kind.name()) => Err(NoAnswer::NotOffered),
@@ -282,7 +282,7 @@ impl Link {
         }
     }
 
-    fn here(&self) -> Result<(Arc<dyn Line>, Arc<Greeted>), NoAnswer> {
+    fn here(&self) -> Result<(Arc<dyn HarnessConnection>, Arc<Greeted>), NoAnswer> {
         match &*self.state.lock() {
             State::Here { line, greeted } if !line.is_broken() => Ok((line.clone(), greeted.clone())),
             State::Here { .. } => Err(NoAnswer::Away("the connection broke".into())),

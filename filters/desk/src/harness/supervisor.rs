@@ -11,13 +11,13 @@ use super::{
     decision::{Approval, Backpressure, Decision, strictness},
     greeting::Hello,
     kinds::{Family, Kind},
-    line::Way,
     link::{Link, NoAnswer},
     passed::Passed,
-    pressure::Pressure,
     question::{Action, agent, arguments},
+    rate_hints::RateHints,
     sessions::Sessions,
     telemetry::Telemetry,
+    transport::HarnessTransport,
     verdict::{Decided, Verdict},
     wire::{self, Around},
 };
@@ -40,7 +40,7 @@ pub struct Harness {
     pub(super) sessions: Sessions,
     /// Counts of what other agents sent through the gateway.
     pub passed: Passed,
-    pressure: Pressure,
+    pressure: RateHints,
 }
 
 impl fmt::Debug for Harness {
@@ -56,7 +56,7 @@ pub struct Unwanted;
 impl Harness {
     /// The harnesses of a declaration, before their handshakes. `ways` has one transport for each address, in the same
     /// order.
-    pub fn new(declared: Declared, ways: Vec<(String, Arc<dyn Way>)>) -> Self {
+    pub fn new(declared: Declared, ways: Vec<(String, Arc<dyn HarnessTransport>)>) -> Self {
         let links = ways.into_iter().map(|(name, way)| Arc::new(Link::new(name, way, declared.timeout))).collect();
         let (agent_id, session_id) = (fresh_id().to_string(), fresh_id().to_string());
         let (telemetry, sessions, passed, pressure) = Default::default();

@@ -12,6 +12,40 @@ use frontdesk_desk::Incoming;
 pub(super) use super::super::jsonrpc::{Message, Request};
 
 impl Request {
+    /// The name of the called tool.
+    pub(super) fn tool(&self) -> Option<&str> {
+        self.params.get("name").and_then(Value::as_str).filter(|_| self.method == "tools/call")
+    }
+
+    /// Turns the call of a tool that calls another one into a call of that one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the arguments.
+    pub(super) fn call_by_name(&mut self) -> Result<(), Problem> {
+        let wrong = |what: &str| Problem::new(INVALID_PARAMS, what.to_owned());
+        let Some(Value::Object(mut arguments)) = self.params.remove("arguments") else {
+            return Err(wrong("`arguments` has to have a `name`."));
+        };
+        let Some(name @ Value::String(_)) = arguments.remove("name") else {
+            return Err(wrong("`name` has to be a string."));
+        };
+        let input = match arguments.remove("input") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(input)) => input,
+            Some(_) => return Err(wrong("`input` has to be an object.")),
+        };
+        let meta = self.params.entry("_meta").or_insert_with(|| Map::new().into());
+        for key in ["confirmation", "idempotency_key", "session_id"] {
+            if let (Some(value), Some(meta)) = (arguments.remove(key), meta.as_object_mut()) {
+                meta.insert(key.to_owned(), value);
+            }
+        }
+        self.params.insert("name".into(), name);
+        self.params.insert("arguments".into(), input.into());
+        Ok(())
+    }
+
     /// `params._meta`, if present.
     pub(super) fn meta(&self) -> Option<&Map<String, Value>> {
         self.params.get("_meta").and_then(Value::as_object)

@@ -5,6 +5,7 @@
 //! question to the client's person. Then it is the last event of a stream.
 
 mod answers;
+mod by_name;
 mod call;
 mod completion;
 mod dialogue;
@@ -12,6 +13,7 @@ mod elicitation;
 mod envelope;
 mod era;
 mod files;
+mod find;
 mod gate;
 mod identity;
 mod message;

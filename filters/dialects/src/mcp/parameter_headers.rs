@@ -9,7 +9,12 @@ use frontdesk_config::Settings;
 use http::{HeaderMap, HeaderName};
 use serde_json::{Map, Value};
 
-use super::envelope::{MISMATCH, Problem};
+use super::{
+    call,
+    envelope::{MISMATCH, Problem},
+    message::Request,
+    tools::Tools,
+};
 
 /// The keyword in a property's schema.
 const KEYWORD: &str = "x-mcp-header";
@@ -36,17 +41,19 @@ impl ParameterHeaders {
         Self(all)
     }
 
-    /// Checks the headers of a call.
+    /// Checks the headers of a call of a listed tool. Other calls have none.
     ///
     /// # Errors
     ///
     /// One is missing, or says something else than its argument.
-    pub(super) fn check(
-        &self,
-        capability: usize,
-        headers: &HeaderMap,
-        arguments: &Map<String, Value>,
-    ) -> Result<(), Problem> {
+    pub(super) fn check_call(&self, tools: &Tools, headers: &HeaderMap, request: &Request) -> Result<(), Problem> {
+        match (request.tool().and_then(|name| tools.find(name)), call::arguments(request)) {
+            (Some(function), Ok(arguments)) => self.check(function.index, headers, &arguments),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&self, capability: usize, headers: &HeaderMap, arguments: &Map<String, Value>) -> Result<(), Problem> {
         for (name, header) in self.0.get(&capability).into_iter().flatten() {
             let said = text::once(headers, header).map_err(|twice| Problem::new(MISMATCH, twice.to_string()))?;
             let argument = arguments.get(name).filter(|value| !value.is_null());

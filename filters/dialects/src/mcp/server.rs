@@ -12,11 +12,12 @@ use super::{
         ahp::{Converse, Conversed},
         arguments::Function,
     },
-    HANDSHAKES, STATELESS, answers, call, completion,
+    HANDSHAKES, STATELESS, answers, by_name, call, completion,
     dialogue::Dialogue,
     elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{Era, META_SERVER},
+    find,
     identity::Identity,
     message::Request,
     parameter_headers::ParameterHeaders,
@@ -74,8 +75,11 @@ impl Server {
     fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
         about.insert("capabilities".into(), json!({ "tools": {}, "resources": {}, "completions": {} }));
-        if let Some(instructions) = self.identity.instructions() {
-            about.insert("instructions".into(), instructions.into());
+        let unlisted = self.tools.finder().map(|_| find::instructions());
+        let own = self.identity.instructions().map(str::to_owned);
+        let instructions: Vec<String> = own.into_iter().chain(unlisted).collect();
+        if !instructions.is_empty() {
+            about.insert("instructions".into(), instructions.join(" ").into());
         }
         about
     }
@@ -119,7 +123,9 @@ impl Server {
                 (tasks::asked(desk, incoming, request, from).await?, false)
             }
             ("skills/list" | "skills/get", Era::Stateless) => (skills::asked(desk, request)?, true),
-            ("tools/list", _) => (self.tools.page(cursor)?.to_owned(), true),
+            ("tools/list", _) => (self.tools.page(cursor, era)?.to_owned(), true),
+            // The only call that comes here: it reads published text.
+            ("tools/call", _) => (by_name::found(&self.tools, request)?, false),
             ("resources/list", _) => (resources::list(desk, cursor).await?, true),
             ("resources/templates/list", _) => (resources::templates(desk), true),
             // There are none, but some clients ask all the same.
@@ -139,6 +145,16 @@ impl Server {
             _ => None,
         };
         Ok(session.into_iter().fold(reply, |reply, id| reply.with_value(session::HEADER, id)))
+    }
+
+    /// The same, if its headers repeat the arguments of a listed tool. A call by name has none: its client does not know
+    /// the schema.
+    fn repeating(&self, headers: &HeaderMap, read: Option<(Request, Era)>) -> Result<Option<(Request, Era)>, Problem> {
+        if let Some((request, Era::Stateless)) = &read {
+            let checked = self.parameter_headers.check_call(&self.tools, headers, request);
+            checked.map_err(|problem| problem.to(request).in_era(Era::Stateless))?;
+        }
+        by_name::resolved(&self.tools, read)
     }
 
     /// Adds the result members of 2026-07-28. The results do not depend on the caller.
@@ -204,9 +220,6 @@ impl Server {
         let function =
             function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
         let arguments = call::arguments(request)?;
-        if era == Era::Stateless {
-            self.parameter_headers.check(function.index, incoming.headers, &arguments)?;
-        }
         let most = &desk.compiled.settings.sessions.max_body;
         if !function.is_structured() && incoming.body.len() > *most {
             let what =
@@ -295,8 +308,11 @@ impl Serve for Server {
 
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let read = read(desk, incoming);
+        let read =
+            read.and_then(|read| self.repeating(incoming.headers, read).map_err(|problem| Box::new(refused(problem))));
         if let Ok(Some((request, era))) = &read
             && request.method == "tools/call"
+            && !by_name::is_search(&self.tools, request)
         {
             return stream::ended(incoming, self.call(desk, incoming, request, *era).await);
         }

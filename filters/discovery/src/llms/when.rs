@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use frontdesk_config::Settings;
 
-use super::{Ways, line};
+use crate::{one_line::line, ways::Ways};
 
 /// Maximum capabilities that are listed.
 const MOST: usize = 40;

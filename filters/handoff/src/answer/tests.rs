@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        shelf::Shelf,
+        snapshot_cache::SnapshotCache,
         testing::{Pretend, manifest},
     },
     *,
@@ -23,7 +23,7 @@ fn a_log_without_entries_says_so() {
         let pretend = Pretend::default();
         pretend.write("LOG.md", log);
         pretend.write("MANIFEST.json", &manifest(&[("LOG.md", log)]));
-        let view = Shelf::default().look(Ok(&pretend), pretend.now());
+        let view = SnapshotCache::default().look(Ok(&pretend), pretend.now());
         let told = answer(&view, &Wanted::File("LOG.md", Part::Entries(3)), &handoff, pretend.now()).unwrap();
         assert_eq!((&told.body[..], told.warnings.contains("no-entries")), (body.as_bytes(), warned));
     }

@@ -68,7 +68,7 @@ pub(crate) fn import(
     if capabilities == 0 {
         return Err(unreadable("has no query or mutation that can be imported"));
     }
-    Ok(Imported { text: page.text, capabilities, left_out, reviews: page.reviews })
+    Ok(Imported { text: page.text, capabilities, left_out, reviews: page.reviews, probe: None })
 }
 
 /// The origin and the path of a server; a file says neither.
@@ -104,5 +104,6 @@ fn capability(page: &mut Lines, schema: &Schema, field: &Field, is_mutation: boo
     let body = format!("{{\"query\": {}, \"variables\": {{{{ input }}}} }}", json!(query));
     page.entry("body_template", &body.into(), "");
     page.entry("failed", &"/errors".into(), "");
+    page.text.push_str("undeclared = \"drop\"\n");
     page.review("errors = { \"/errors/0/extensions/code=CODE\" = \"name\" } names what can go wrong");
 }

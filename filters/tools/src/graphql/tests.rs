@@ -41,7 +41,7 @@ fn schema() -> Value {
 
 #[test]
 fn queries_and_mutations_become_capabilities() {
-    let asked = Asked { from: "https://shop.test/graphql", deprecated: false };
+    let asked = Asked { from: "https://shop.test/graphql", deprecated: false, only: Vec::new(), tags: Vec::new() };
     let imported = import(schema().to_string().as_bytes(), &asked, &mut |_, _| {}).unwrap();
     let text = imported.text;
     for line in [
@@ -53,6 +53,7 @@ fn queries_and_mutations_become_capabilities() {
         "mutation($input: Cancel!) { cancel(input: $input) }",
         "requires_user_confirmation = true",
         "failed = \"/errors\"",
+        "undeclared = \"drop\"",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
@@ -61,7 +62,7 @@ fn queries_and_mutations_become_capabilities() {
 
 #[test]
 fn what_is_no_schema_is_refused() {
-    let asked = Asked { from: "schema.json", deprecated: false };
+    let asked = Asked { from: "schema.json", deprecated: false, only: Vec::new(), tags: Vec::new() };
     for document in ["type Query { a: Int }", "{\"data\":{}}"] {
         assert!(matches!(import(document.as_bytes(), &asked, &mut |_, _| {}), Err(Unusable::Unreadable(_))));
     }

@@ -15,7 +15,9 @@ const ENDS: &[&str] = &["cancel", "remove", "revoke", "terminate"];
 const PAYS: &[&str] = &["pay", "payment", "purchase", "buy", "charge", "refund", "withdraw"];
 /// Words that are as often nouns as verbs.
 const BINDS: &[&str] = &["order", "orders", "checkout", "transfer", "transfers"];
-const ASKS: &[&str] = &["search", "query", "find", "list", "lookup", "filter"];
+const ASKS: &[&str] = &["search", "query", "find", "list", "lookup", "filter", "count", "paginate"];
+/// Words that ask at the beginning of a path's last segment.
+const READS: &[&str] = &["get", "read", "fetch"];
 const COMPARES: &[&str] = &["compare", "comparison", "diff"];
 const PREPARES: &[&str] = &["hold", "draft", "quote", "preview", "prepare", "reserve", "estimate"];
 const WATCHES: &[&str] = &["watch", "subscribe", "alert", "monitor"];
@@ -69,6 +71,9 @@ pub(super) fn guess(method: &str, id: &str, path: &str) -> Guess {
         {
             return named(kind, risk, word);
         }
+        if let Some(word) = of_path.first().filter(|word| of_path.len() > 1 && READS.contains(word)) {
+            return named("query", "low", word);
+        }
     }
     match anywhere(BINDS) {
         Some(word) => named("commit_action", "high", word),
@@ -95,6 +100,9 @@ mod tests {
             ("GET", "delete_pet", "/pets/{id}/delete", "destructive_action", "high"),
             ("POST", "search_pets", "/pets/search", "query", "low"),
             ("POST", "search_orders", "/orders/search", "query", "low"),
+            ("POST", "count_flows", "/flows/count", "query", "low"),
+            ("POST", "x", "/pools/{name}/get_scheduled_runs", "query", "low"),
+            ("POST", "get_token", "/token", "commit_action", "medium"),
             ("POST", "add_pet", "/pets", "commit_action", "medium"),
             ("POST", "create_order", "/orders", "commit_action", "high"),
             ("POST", "order_quote", "/quote", "prepare_action", "medium"),

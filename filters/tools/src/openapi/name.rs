@@ -2,8 +2,12 @@
 
 use std::collections::HashSet;
 
-/// Maximum length of an id.
-const LONGEST: usize = 120;
+/// Maximum length of an id: with a prefix it is still a name for agents, which has at most 64.
+pub(super) const LONGEST: usize = 62;
+/// Maximum length of a schema's name.
+const LONGEST_SCHEMA: usize = 120;
+/// Maximum length of a description in a schema.
+pub(super) const DESCRIPTION: usize = 240;
 
 /// The used names, each once.
 #[derive(Default)]
@@ -20,6 +24,18 @@ impl Taken {
         self.0.insert(name.into())
     }
 
+    /// The name, or the same with a number in place of its end, within this length.
+    pub(super) fn unique_within(&mut self, name: String, most: usize) -> String {
+        if self.take(name.as_str()) {
+            return name;
+        }
+        let numbered = (2..).map(|number: u32| {
+            let end = format!("_{number}");
+            format!("{}{end}", at_word(&name, most.saturating_sub(end.len())))
+        });
+        numbered.into_iter().find(|name| self.take(name.as_str())).unwrap_or(name)
+    }
+
     /// The name, or the same with a number appended.
     pub(super) fn unique(&mut self, name: String, between: &str) -> String {
         if self.take(name.as_str()) {
@@ -34,7 +50,13 @@ impl Taken {
 /// ASCII letter.
 pub(super) fn of_operation(operation: &str) -> String {
     let parts = operation.split(['.', '/', ':']).map(snake).filter(|part| !part.is_empty());
-    bounded(parts.collect::<Vec<_>>().join("."), LONGEST)
+    let id = parts.collect::<Vec<_>>().join(".");
+    at_word(&id, LONGEST).to_owned()
+}
+
+/// The id as a name for agents has it, in which they must differ.
+pub(super) fn flat(id: &str) -> String {
+    id.replace('.', "_")
 }
 
 /// An id from an operation's path and method.
@@ -44,7 +66,16 @@ pub(super) fn of_place(path: &str, method: &str) -> String {
         None => snake(segment),
     };
     let parts: Vec<_> = path.split('/').map(segment).filter(|part| !part.is_empty()).collect();
-    let joined = bounded(parts.join("."), LONGEST);
+    let joined = parts.join(".");
+    // The end of a path says more than its beginning.
+    let most = LONGEST - "delete".len() - 1;
+    let mut joined = joined.as_str();
+    while joined.len() > most {
+        match joined.split_once('.') {
+            Some((_, rest)) => joined = rest,
+            None => joined = at_word(joined, most),
+        }
+    }
     let between = if joined.is_empty() { "" } else { "." };
     format!("{joined}{between}{}", method.to_ascii_lowercase())
 }
@@ -79,7 +110,7 @@ pub(super) fn snake(text: &str) -> String {
 /// A schema's name as it can stand after `#/schemas/`.
 pub(super) fn of_schema(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
-    let name = bounded(name.chars().map(fit).collect(), LONGEST);
+    let name = bounded(name.chars().map(fit).collect(), LONGEST_SCHEMA);
     if name.is_empty() { "Schema".into() } else { name }
 }
 
@@ -87,6 +118,35 @@ pub(super) fn of_schema(name: &str) -> String {
 pub(super) fn of_placeholder(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
     if name.is_empty() { "_".into() } else { name.chars().map(fit).collect() }
+}
+
+/// A text of at most this many bytes, cut between its words where that leaves most of it.
+pub(super) fn at_word(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let mut end = most;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let cut = &text[..end];
+    let whole = matches!(text.as_bytes()[end], b'_' | b'.' | b'-');
+    let word = if whole { None } else { cut.rfind(['_', '.', '-']).filter(|at| *at > most / 2) };
+    cut[..word.unwrap_or(cut.len())].trim_end_matches(['_', '.', '-'])
+}
+
+/// A text on one line of at most this many characters: whole sentences, if the first one fits, else whole words.
+pub(super) fn sentence(text: &str, most: usize) -> String {
+    let line = one_line(text, most);
+    if !line.ends_with('…') {
+        return line;
+    }
+    let end = [". ", "! ", "? ", "; "].into_iter().filter_map(|end| Some((line.rfind(end)?, end))).max();
+    if let Some((at, _)) = end.filter(|(at, _)| *at * 3 > line.len()) {
+        return format!("{}.", &line[..at]);
+    }
+    let words = line.trim_end_matches('…').rsplit_once(' ').map(|(words, _)| words);
+    words.map_or(line.clone(), |words| format!("{}…", words.trim_end_matches([',', ';', ':', '.', '-'])))
 }
 
 /// A path of the document, split into literal texts and parameter names.
@@ -240,6 +300,26 @@ mod tests {
         assert_eq!(site_path("/v1", "/a b/{x/y}/{id}#frag"), "/v1/a%20b/%7Bx/y%7D/{id}");
         assert_eq!(site_path("", "/${HOME}/é"), "/%24{HOME}/%C3%A9");
         assert_eq!(site_path("", ""), "/");
+    }
+
+    #[test]
+    fn names_fit_where_they_are_used() {
+        let mut taken = Taken::default();
+        let ids = ["GET", "POST", "GET"].map(|method| {
+            taken.unique_within(of_place(&format!("/{}/{{id}}", "segment/".repeat(12)), method), LONGEST)
+        });
+        assert!(ids.iter().all(|id| id.len() <= LONGEST) && ids[0] != ids[2], "{ids:?}");
+        assert!(ids[0].ends_with(".get") && ids[1].ends_with(".post") && ids[2].ends_with("_2"), "{ids:?}");
+        assert_eq!(at_word("read_flows_flows_filter", 20), "read_flows_flows");
+        assert_eq!(at_word("abcdefgh", 4), "abcd");
+    }
+
+    #[test]
+    fn a_description_ends_with_a_sentence() {
+        assert_eq!(sentence("One. Two three.", 80), "One. Two three.");
+        assert_eq!(sentence("One two three. Four five six seven.", 24), "One two three.");
+        assert_eq!(sentence("One two three four five", 12), "One two…");
+        assert_eq!(sentence("Onetwothreefour", 6), "Onetwo…");
     }
 
     #[test]

@@ -5,12 +5,14 @@ use serde_json::{Map, Value};
 #[cfg(feature = "agtp")]
 use super::verbs::{Spoken, Verbs};
 use super::{
+    choose::{self, Chosen},
     guess::{self, Guess},
     input::Input,
     name,
-    pointer::{At, shown},
+    pointer::At,
     schemas::Schemas,
     security::{self, Needs},
+    server::{Place, Server},
 };
 use frontdesk_base::media::essence;
 use frontdesk_filters::site::{PATHS, names::DESCRIPTION};
@@ -18,6 +20,9 @@ use frontdesk_filters::site::{PATHS, names::DESCRIPTION};
 /// The methods of a path, in the usual order.
 const METHODS: [(&str, &str); 6] =
     [("get", "GET"), ("head", "HEAD"), ("post", "POST"), ("put", "PUT"), ("patch", "PATCH"), ("delete", "DELETE")];
+
+/// Maximum bytes of an answer's schema.
+const OUTPUT: usize = 8 << 10;
 
 /// An operation and its place.
 pub(super) struct Operation<'d> {
@@ -39,31 +44,52 @@ pub(super) struct Capability {
     pub(super) endpoint: String,
     pub(super) needs: Needs,
     pub(super) site_method: &'static str,
-    pub(super) site_path: String,
+    /// `path` or `url`, and its value.
+    pub(super) target: (&'static str, String),
     /// The suggested verb and path.
     #[cfg(feature = "agtp")]
     pub(super) spoken: Spoken,
-    pub(super) form: bool,
+    /// The input, without its schema.
+    pub(super) input: Input,
+    pub(super) input_schema: Value,
     /// The site's answer is not JSON.
     pub(super) wrap: bool,
-    /// Why it cannot be called as it is.
-    pub(super) unfit: Option<String>,
-    pub(super) input: Value,
     pub(super) output: Option<Value>,
     pub(super) notes: Vec<String>,
     /// Its name in the document.
     pub(super) from: String,
+    /// The first tag.
+    pub(super) group: Option<String>,
+}
+
+/// The numbers of operations left out.
+#[derive(Default)]
+pub(super) struct LeftOut {
+    /// Deprecated ones, and methods that no agent calls.
+    pub(super) unusual: usize,
+    /// Those that were not asked for.
+    pub(super) not_chosen: usize,
+}
+
+impl LeftOut {
+    pub(super) fn all(&self) -> usize {
+        self.unusual + self.not_chosen
+    }
 }
 
 /// The operations of a document, and the number left out.
-pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Operation<'d>>, usize) {
-    let (mut operations, mut left_out) = (Vec::new(), 0);
+pub(super) fn all<'d>(
+    schemas: &mut Schemas<'d>,
+    deprecated: bool,
+    chosen: &Chosen<'_>,
+) -> (Vec<Operation<'d>>, LeftOut) {
+    let (mut operations, mut left_out) = (Vec::new(), LeftOut::default());
     let paths = schemas.document.get("paths").and_then(Value::as_object);
     let at = At::Pointer("/paths");
     for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
         let (item, item_place) = schemas.resolved(item, &at.key(path));
         let Some(item) = item.as_object() else { continue };
-        left_out += ["options", "trace"].iter().filter(|method| item.contains_key(**method)).count();
+        left_out.unusual += ["options", "trace"].iter().filter(|method| item.contains_key(**method)).count();
         for (key, method) in METHODS {
             let Some(own) = item.get(key) else { continue };
             let place = At::Pointer(&item_place).key(key).to_string();
@@ -74,7 +100,11 @@ pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Opera
             let old = own.get("deprecated") == Some(&Value::Bool(true)) && !deprecated;
             // A GET answers HEAD as well.
             if old || method == "HEAD" && item.contains_key("get") {
-                left_out += 1;
+                left_out.unusual += 1;
+                continue;
+            }
+            if !chosen.takes(method, path, own) {
+                left_out.not_chosen += 1;
                 continue;
             }
             operations.push(Operation { method, path, own, place, item, item_place: item_place.clone() });
@@ -89,12 +119,13 @@ pub(super) struct Maker<'s> {
     addresses: name::Taken,
     #[cfg(feature = "agtp")]
     verbs: Verbs,
-    base: &'s str,
+    server: &'s Server,
+    from: &'s str,
 }
 
 impl<'s> Maker<'s> {
-    /// `base`: the path prefix of the site's operations.
-    pub(super) fn new(base: &'s str) -> Self {
+    /// `server`: where the site is; `from`: where the document is from.
+    pub(super) fn new(server: &'s Server, from: &'s str) -> Self {
         let methods = METHODS.iter().flat_map(|(_, method)| PATHS.map(|(_, path)| format!("{method} {path}")));
         let taken: Vec<String> = methods.collect();
         let addresses = name::Taken::with(taken.iter().map(String::as_str));
@@ -103,7 +134,8 @@ impl<'s> Maker<'s> {
             addresses,
             #[cfg(feature = "agtp")]
             verbs: Verbs::new(),
-            base,
+            server,
+            from,
         }
     }
 
@@ -114,27 +146,46 @@ impl<'s> Maker<'s> {
         let mut notes = std::mem::take(&mut input.notes);
         let (output, wrap) = output(operation, schemas, &mut notes);
         let needs = security::needs(operation, schemas.document, guess::is_action(guess.kind), &mut notes);
-        elsewhere(operation, &mut notes);
         let method = if operation.method == "HEAD" { "GET" } else { operation.method };
-        let (form, unfit, input) = (input.form, input.unfit.take(), input.schema());
+        let input_schema = input.schema();
+        let target = self.target(operation, &mut input, &mut notes);
+        let group = choose::tags(operation.own).next().map(|tag| name::one_line(tag, 60));
         Capability {
             #[cfg(feature = "agtp")]
-            spoken: self.verbs.name(method, &id, operation.path, &input, guess::is_action(guess.kind)),
+            spoken: self.verbs.name(method, &id, &input.path, &input_schema, guess::is_action(guess.kind)),
             description: description(operation),
             method,
-            endpoint: self.endpoint(method, operation.path),
+            endpoint: self.endpoint(method, &input.path),
             needs,
             site_method: operation.method,
-            site_path: name::site_path(self.base, operation.path),
-            form,
-            wrap,
-            unfit,
+            target,
             input,
+            input_schema,
+            wrap,
             output,
             notes: name::few(notes),
             from: name::one_line(&format!("{} {}", operation.method, operation.path), 200),
+            group: group.filter(|group| !group.is_empty()),
             guess,
             id,
+        }
+    }
+
+    /// Where the operation is: a path of the site, or the URL of another server.
+    fn target(&self, operation: &Operation, input: &mut Input, notes: &mut Vec<String>) -> (&'static str, String) {
+        let own = operation.own.get("servers").or(operation.item.get("servers"));
+        let own = own.filter(|servers| servers[0]["url"].is_string());
+        match own.map(|servers| self.server.place(servers, self.from)) {
+            None => ("path", name::site_path(&self.server.path, &input.path)),
+            Some(Place::Here(base)) => ("path", name::site_path(&base, &input.path)),
+            Some(Place::Elsewhere(origin, base)) => {
+                notes.push(name::one_line(&format!("the document has this on a server of its own: {origin}"), 300));
+                ("url", origin + &name::site_path(&base, &input.path))
+            }
+            Some(Place::Nowhere(why)) => {
+                input.unfit = Some(why);
+                ("path", name::site_path(&self.server.path, &input.path))
+            }
         }
     }
 
@@ -142,9 +193,9 @@ impl<'s> Maker<'s> {
     fn id(&mut self, operation: &Operation) -> String {
         let own = operation.own.get("operationId").and_then(Value::as_str).map(name::of_operation);
         let id = own.filter(|id| !id.is_empty()).unwrap_or_else(|| name::of_place(operation.path, operation.method));
-        let flat = id.replace('.', "_");
-        let unique = self.ids.unique(flat.clone(), "_");
-        id + &unique[flat.len()..]
+        let flat = name::flat(&id);
+        let unique = self.ids.unique_within(flat.clone(), name::LONGEST);
+        if unique == flat { id } else { unique }
     }
 
     fn endpoint(&mut self, method: &str, path: &str) -> String {
@@ -157,7 +208,7 @@ impl<'s> Maker<'s> {
 
 fn description(operation: &Operation) -> String {
     let texts = ["summary", "description"].into_iter().filter_map(|key| operation.own.get(key)?.as_str());
-    let mut lines = texts.map(|text| name::one_line(text, DESCRIPTION - 1)).filter(|line| !line.is_empty());
+    let mut lines = texts.map(|text| name::sentence(text, DESCRIPTION - 1)).filter(|line| !line.is_empty());
     lines.next().unwrap_or_default()
 }
 
@@ -177,30 +228,18 @@ fn output<'d>(operation: &Operation<'d>, schemas: &mut Schemas<'d>, notes: &mut 
         let at = At::Pointer(&at);
         let at = at.key("content");
         let Some(schema) = media.get("schema") else { return (None, false) };
-        let schema = schemas.expand(schema, &at.key(key).key("schema"), notes);
-        return (Some(schema).filter(|schema| schema.as_object().is_some_and(|map| !map.is_empty())), false);
+        // An agent has to read it, so a large one is left out.
+        let schema = schemas.expand_within(OUTPUT, schema, &at.key(key).key("schema"), notes);
+        return (schema.filter(|schema| schema.as_object().is_some_and(|map| !map.is_empty())), false);
     }
     (None, other)
 }
 
-/// Notes an operation that is on another server.
-fn elsewhere(operation: &Operation, notes: &mut Vec<String>) {
-    let servers = operation.own.get("servers").or(operation.item.get("servers"));
-    if let Some(url) = servers.and_then(|servers| servers[0]["url"].as_str()) {
-        notes.push(name::one_line(&format!("the document has this on a server of its own: {}", shown(url)), 300));
-    }
-}
-
-/// The JSON representation of a body or an answer.
-pub(super) fn in_json(content: &Map<String, Value>) -> Option<(&str, &Value)> {
+/// The JSON representation of an answer.
+fn in_json(content: &Map<String, Value>) -> Option<(&str, &Value)> {
     media(content, |kind| kind == "application/json")
         .or_else(|| media(content, |kind| kind.ends_with("+json") || kind == "text/json"))
         .or_else(|| media(content, |kind| kind == "*/*" || kind == "application/*"))
-}
-
-/// The representation as a simple form.
-pub(super) fn in_form(content: &Map<String, Value>) -> Option<(&str, &Value)> {
-    media(content, |kind| kind == "application/x-www-form-urlencoded")
 }
 
 fn media(content: &Map<String, Value>, fits: impl Fn(&str) -> bool) -> Option<(&str, &Value)> {

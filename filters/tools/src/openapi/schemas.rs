@@ -112,6 +112,20 @@ impl<'d> Schemas<'d> {
         self.whole(walked, at)
     }
 
+    /// A schema without references; `None`: it takes more bytes than that.
+    pub(super) fn expand_within(
+        &mut self,
+        most: usize,
+        schema: &'d Value,
+        at: &At,
+        notes: &mut Vec<String>,
+    ) -> Option<Value> {
+        let mut found = Vec::new();
+        let value = Walk::new(self, Mode::Inline, most, Vec::new(), &mut found).schema(schema, at, 0).ok()?;
+        notes.append(&mut found);
+        Some(self.counted(value))
+    }
+
     /// The replacement of a reference in a schema that is too large to inline.
     pub(super) fn by_name(
         &mut self,

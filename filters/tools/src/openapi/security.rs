@@ -15,6 +15,8 @@ pub(super) struct Needs {
     pub(super) scopes: Vec<String>,
     /// The document does not say.
     pub(super) guessed: bool,
+    /// What the site wants from this operation, where that is not what it wants from all.
+    pub(super) wants: Option<String>,
 }
 
 /// `[auth]`.
@@ -26,6 +28,8 @@ pub(super) struct Auth {
     pub(super) token_url: Option<String>,
     pub(super) scopes: BTreeSet<String>,
     pub(super) notes: Vec<String>,
+    /// What the site wants from all operations; `None`: the document has no schemes.
+    pub(super) wants: Option<String>,
 }
 
 fn schemes(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -35,6 +39,11 @@ fn schemes(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
 /// The document's global settings. `base` resolves its relative URLs.
 pub(super) fn auth(document: &Value, base: Option<&Url>) -> Auth {
     let mut auth = Auth { kind: "none", ..Auth::default() };
+    let each: Vec<String> = schemes(document).take(6).map(|(name, _)| credential(name, document)).collect();
+    auth.wants = match document.get("security") {
+        Some(security) => Some(wants(security, document)),
+        None => (!each.is_empty()).then(|| name::one_line(&each.join(", "), 400)),
+    };
     let mut best = 0;
     for (name, scheme) in schemes(document) {
         let (kind, rank) = match (scheme["type"].as_str(), scheme["scheme"].as_str()) {
@@ -57,6 +66,33 @@ pub(super) fn auth(document: &Value, base: Option<&Url>) -> Auth {
         }
     }
     auth
+}
+
+/// The credentials that the site wants, in words: the alternatives of a `security`.
+pub(super) fn wants(security: &Value, document: &Value) -> String {
+    let one = |way: &Map<String, Value>| {
+        let each: Vec<String> = way.keys().take(6).map(|name| credential(name, document)).collect();
+        if each.is_empty() { "no credential".to_owned() } else { each.join(" and ") }
+    };
+    let ways: Vec<String> = security.as_array().into_iter().flatten().filter_map(Value::as_object).map(one).collect();
+    let ways = if ways.is_empty() { "no credential".to_owned() } else { ways.join(", or ") };
+    name::one_line(&ways, 400)
+}
+
+/// One credential: its name in the document, and where the site looks for it.
+fn credential(name: &str, document: &Value) -> String {
+    let scheme = schemes(document).find(|(other, _)| *other == name).map_or(&Value::Null, |(_, scheme)| scheme);
+    let text = |key: &str| scheme[key].as_str().unwrap_or_default();
+    let place = match (text("type"), text("scheme").to_ascii_lowercase().as_str()) {
+        ("http", "basic") => "Authorization: Basic …".to_owned(),
+        ("http", "bearer") => "Authorization: Bearer …".to_owned(),
+        ("http", other) => format!("Authorization: {other} …"),
+        ("oauth2" | "openIdConnect", _) => "an OAuth token as Authorization: Bearer …".to_owned(),
+        ("apiKey", _) => format!("the {} {}", text("in"), text("name")),
+        ("mutualTLS", _) => "a client certificate".to_owned(),
+        _ => "the document does not say how".to_owned(),
+    };
+    name::one_line(&format!("{name} ({place})"), 160)
 }
 
 fn oauth2(auth: &mut Auth, flows: &Value, base: Option<&Url>) {
@@ -90,9 +126,12 @@ fn is_scope(scope: &str) -> bool {
 
 /// The needs of an operation. A missing statement is no permission: an action then needs an authenticated caller.
 pub(super) fn needs(operation: &Operation, document: &Value, action: bool, notes: &mut Vec<String>) -> Needs {
-    let declared = operation.own.get("security").or(document.get("security")).and_then(Value::as_array);
+    let own = operation.own.get("security");
+    let wants = own.filter(|own| document.get("security") != Some(own)).map(|own| wants(own, document));
+    let declared = own.or(document.get("security")).and_then(Value::as_array);
     let Some(ways) = declared else {
-        return Needs { auth: if action { "required" } else { "none" }, scopes: Vec::new(), guessed: true };
+        let auth = if action { "required" } else { "none" };
+        return Needs { auth, scopes: Vec::new(), guessed: true, wants };
     };
     let ways: Vec<&Map<String, Value>> = ways.iter().filter_map(Value::as_object).collect();
     let nobody = ways.iter().any(|way| way.is_empty());
@@ -109,7 +148,7 @@ pub(super) fn needs(operation: &Operation, document: &Value, action: bool, notes
     }
     let scopes = with_scopes.into_iter().next().unwrap_or_default();
     // An optional credential implies no scopes.
-    Needs { auth, scopes: if auth == "required" { scopes } else { Vec::new() }, guessed: false }
+    Needs { auth, scopes: if auth == "required" { scopes } else { Vec::new() }, guessed: false, wants }
 }
 
 /// The scopes of one scheme; only some kinds have any.

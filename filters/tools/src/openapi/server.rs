@@ -20,9 +20,14 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The first server of a document. A relative URL is resolved against the document's source.
+    /// The first server of a document.
     pub(super) fn of(document: &Value, from: &str) -> Self {
-        let server = &document["servers"][0];
+        Self::first(&document["servers"], from)
+    }
+
+    /// The first server of a list. A relative URL is resolved against the document's source.
+    fn first(servers: &Value, from: &str) -> Self {
+        let server = &servers[0];
         let text = filled(server["url"].as_str().unwrap_or("/"), &server["variables"]);
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
         let location = Url::parse(from).ok().filter(is_web);
@@ -34,7 +39,7 @@ impl Server {
         };
         let base = location.clone().or_else(|| Url::parse(SOMEWHERE).ok());
         let url = absolute.clone().or_else(|| base.as_ref()?.join(&text).ok().filter(is_web)).or(base);
-        let more = document["servers"].as_array().map_or(0, Vec::len).saturating_sub(1);
+        let more = servers.as_array().map_or(0, Vec::len).saturating_sub(1);
         let note = match (note, more) {
             (None, 1..) => Some(format!("the first of {} servers", more + 1)),
             (note, _) => note,
@@ -44,6 +49,33 @@ impl Server {
             path: url.as_ref().map_or(String::new(), |url| url.path().trim_end_matches('/').to_owned()),
             url: absolute.or(location),
             note,
+        }
+    }
+}
+
+/// Where an operation with servers of its own is.
+#[derive(Debug, PartialEq)]
+pub(super) enum Place {
+    /// At the document's server, with this path prefix.
+    Here(String),
+    /// Elsewhere: scheme and host, and a path prefix.
+    Elsewhere(String, String),
+    /// Where Frontdesk does not call.
+    Nowhere(String),
+}
+
+impl Server {
+    /// The place of an operation whose own servers are these.
+    pub(super) fn place(&self, servers: &Value, from: &str) -> Place {
+        let own = Self::first(servers, from);
+        let url = servers[0]["url"].as_str().unwrap_or_default();
+        if own.origin == self.origin || own.url.is_none() {
+            Place::Here(own.path)
+        } else if own.origin.starts_with("https://") {
+            Place::Elsewhere(own.origin, own.path)
+        } else {
+            let what = format!("the document has this on a server of its own, {}; only https is called", shown(url));
+            Place::Nowhere(name::one_line(&what, 300))
         }
     }
 }
@@ -90,6 +122,12 @@ mod tests {
             assert_eq!((server.origin.as_str(), server.path.as_str()), (origin, path), "{url}");
             assert_eq!(server.note.is_some(), noted, "{url}");
         }
+        let server = Server::of(&json!({"servers": [{"url": "https://a.example/v1"}]}), "x.json");
+        let place = |url: &str| server.place(&json!([{"url": url}]), "x.json");
+        assert_eq!(place("https://a.example/v2/"), Place::Here("/v2".into()));
+        assert_eq!(place("/v3"), Place::Here("/v3".into()));
+        assert_eq!(place("https://b.example/x"), Place::Elsewhere("https://b.example".into(), "/x".into()));
+        assert!(matches!(place("http://b.example"), Place::Nowhere(_)));
         assert_eq!(Server::of(&json!({}), "x").origin, SOMEWHERE);
         assert_eq!(from("https://u:p@h/x?token=1"), "https://h/x");
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::name;
-use frontdesk_filters::dialect::verbs::{Catalog, Suggested, Taken, Template, path_of, suggest};
+use frontdesk_filters::dialect::verbs::{Catalog, Suggested, TakenRoutes, Template, path_of, suggest};
 
 /// The suggestion for an operation.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,12 +72,12 @@ const MEANT: &[(&str, &str)] = &[
 /// Names endpoints uniquely.
 pub(super) struct Verbs {
     catalog: Arc<Catalog>,
-    taken: Taken<()>,
+    taken: TakenRoutes<()>,
 }
 
 impl Verbs {
     pub(super) fn new() -> Self {
-        Self { catalog: Catalog::built_in(), taken: Taken::default() }
+        Self { catalog: Catalog::built_in(), taken: TakenRoutes::default() }
     }
 
     /// The verb and path of an operation. `input` is its schema; `acts`: it changes something.

@@ -20,8 +20,6 @@ use frontdesk_base::schema::{Referred, Schema};
 const DEEPEST: usize = 56;
 /// Maximum chained references.
 const HOPS: usize = 64;
-/// Maximum length of a description.
-const DESCRIPTION: usize = 500;
 
 /// The schema is larger or deeper than allowed.
 #[derive(Debug)]
@@ -175,7 +173,7 @@ impl<'w, 'd> Walk<'w, 'd> {
         let names = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
         let fits = match key {
             "title" | "description" => {
-                let text = name::one_line(value.as_str().unwrap_or_default(), DESCRIPTION);
+                let text = name::sentence(value.as_str().unwrap_or_default(), name::DESCRIPTION);
                 self.spend(text.len(), depth)?;
                 return Ok((!text.is_empty()).then_some(text.into()));
             }

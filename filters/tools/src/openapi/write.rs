@@ -1,12 +1,14 @@
 //! Writes the declaration: the site, the authentication, the schemas, the capabilities.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 #[cfg(feature = "agtp")]
 use super::verbs::Spoken;
 use super::{
-    guess, name,
-    operation::Capability,
+    guess,
+    input::Input,
+    name,
+    operation::{Capability, LeftOut},
     page::Page,
     schemas::Named,
     security::Auth,
@@ -15,7 +17,7 @@ use super::{
 use crate::import::Asked;
 
 /// The head of the file: its origin, and what to review.
-pub(super) fn head(page: &mut Page, document: &Value, asked: &Asked, left_out: usize) {
+pub(super) fn head(page: &mut Page, document: &Value, asked: &Asked, left_out: &LeftOut) {
     let info = &document["info"];
     let of = |key: &str| name::one_line(info[key].as_str().unwrap_or_default(), 120);
     let version = info["version"].as_f64().map_or(of("version"), |version| version.to_string());
@@ -32,10 +34,15 @@ pub(super) fn head(page: &mut Page, document: &Value, asked: &Asked, left_out: u
     );
     page.comment("- Say what is personal (data_sensitivity, [capabilities.privacy]): the document cannot know.");
     page.comment("- Then run `frontdesk check` on this file.");
-    if left_out > 0 {
+    let not_here = |count: usize, why: &str| format!("{count} operations of the document are not here: {why}.");
+    if left_out.unusual > 0 {
         page.comment("");
         let why = if asked.deprecated { "HEAD, OPTIONS or TRACE" } else { "deprecated, or HEAD, OPTIONS or TRACE" };
-        page.comment(&format!("{left_out} operations of the document are not here: {why}."));
+        page.comment(&not_here(left_out.unusual, why));
+    }
+    if left_out.not_chosen > 0 {
+        page.comment("");
+        page.comment(&not_here(left_out.not_chosen, "--only and --tag chose others"));
     }
 }
 
@@ -74,6 +81,9 @@ pub(super) fn auth(page: &mut Page, auth: &Auth) {
     if !auth.scopes.is_empty() {
         page.entry("available_scopes", auth.scopes.iter().map(String::as_str).collect::<Vec<_>>());
     }
+    if let Some(wants) = &auth.wants {
+        page.review(&format!("the site itself wants {wants}; put what it wants into upstream.headers of capabilities"));
+    }
     match auth.kind {
         "oauth2" | "bearer" => page.review("without issuer, audience and jwks no token is accepted"),
         _ => page.review("agents need a key of [[auth.api_keys]]; there is none yet"),
@@ -89,7 +99,6 @@ pub(super) fn schemas(page: &mut Page, named: &[Named]) {
     }
 }
 
-/// One of `[[capabilities]]`.
 /// The suggested verb and path.
 #[cfg(feature = "agtp")]
 fn verb(page: &mut Page, spoken: &Spoken) {
@@ -100,16 +109,23 @@ fn verb(page: &mut Page, spoken: &Spoken) {
     page.guess("agtp", agtp, "guessed; a person says intent and impact");
 }
 
+/// One of `[[capabilities]]`.
 pub(super) fn capability(page: &mut Page, capability: &Capability) {
     let (kind, risk) = (capability.guess.kind, capability.guess.risk);
     page.blank();
     page.comment(&capability.from);
+    if let Some(wants) = &capability.needs.wants {
+        page.comment(&format!("The site wants: {wants}"));
+    }
     capability.notes.iter().for_each(|note| page.review(note));
     page.item(&["capabilities"]);
     page.entry("id", capability.id.as_str());
     page.guess("type", kind, &format!("guessed from {}", capability.guess.why));
     if !capability.description.is_empty() {
         page.entry("description", capability.description.as_str());
+    }
+    if let Some(group) = &capability.group {
+        page.entry("group", group.as_str());
     }
     page.entry("method", capability.method);
     page.entry("endpoint", capability.endpoint.as_str());
@@ -127,12 +143,10 @@ pub(super) fn capability(page: &mut Page, capability: &Capability) {
     }
     #[cfg(feature = "agtp")]
     verb(page, &capability.spoken);
-    if let Some(why) = &capability.unfit {
+    if let Some(why) = &capability.input.unfit {
         page.guess("exposed", false, why);
     }
-    let nothing = |schema: &Value| schema.as_object().is_some_and(|map| map.len() == 1 && map.contains_key("type"));
-    let input = Some(&capability.input).filter(|input| !nothing(input));
-    let schemas = [("input_schema", input), ("output_schema", capability.output.as_ref())];
+    let schemas = [("input_schema", Some(&capability.input_schema)), ("output_schema", capability.output.as_ref())];
     let mut long = Vec::new();
     for (key, schema) in schemas.into_iter().filter_map(|(key, schema)| Some((key, schema?))) {
         if !page.short_schema(key, schema) {
@@ -141,14 +155,34 @@ pub(super) fn capability(page: &mut Page, capability: &Capability) {
     }
     page.table(&["capabilities", "upstream"]);
     page.entry("method", capability.site_method);
-    page.entry("path", capability.site_path.as_str());
-    if capability.form {
-        page.entry("body", "form");
-    }
+    page.entry(capability.target.0, capability.target.1.as_str());
+    request(page, &capability.input);
     if capability.wrap {
         page.guess("response", "wrap", "the site's answer is not JSON");
     }
     for (key, schema) in long {
         page.long_schema(&["capabilities", key], schema);
     }
+}
+
+/// How the request is written: the body's form, the names and the styles of inputs.
+fn request(page: &mut Page, input: &Input) {
+    if let Some(form) = input.form {
+        page.entry("body", form);
+    }
+    if let Some(kind) = &input.content_type {
+        page.entry("content_type", kind.as_str());
+    }
+    if input.body_optional && input.form != Some("none") {
+        page.entry("body_optional", true);
+    }
+    if !input.renamed.is_empty() {
+        let names = input.renamed.iter().map(|(ours, theirs)| (ours.clone(), theirs.as_str().into()));
+        page.entry("rename_input", names.collect::<Map<String, Value>>());
+    }
+    if !input.parameters.is_empty() {
+        let styles = input.parameters.iter().map(|(name, styled)| (name.clone(), styled.to_json()));
+        page.entry("parameters", styles.collect::<Map<String, Value>>());
+    }
+    page.entry("undeclared", "drop");
 }

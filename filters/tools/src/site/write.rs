@@ -52,12 +52,13 @@ pub(super) fn declaration(
         page.entry("description", &what.into(), "");
         page.text.push_str("method = \"GET\"\n");
         page.entry("endpoint", &endpoint(&id).into(), "");
-        page.text.push_str("risk_level = \"low\"\nauth = \"none\"\n[capabilities.upstream]\nmethod = \"GET\"\n");
+        page.text.push_str("risk_level = \"low\"\nauth = \"none\"\n");
+        page.text.push_str("input_schema = { type = \"object\" }\n[capabilities.upstream]\nmethod = \"GET\"\n");
         page.entry("path", &path.as_str().into(), "");
-        page.text.push_str("response = \"xml\"\n");
+        page.text.push_str("response = \"xml\"\nundeclared = \"drop\"\n");
         count += 1;
     }
-    Imported { text: page.text, capabilities: count, left_out: left_out.len(), reviews: page.reviews }
+    Imported { text: page.text, capabilities: count, left_out: left_out.len(), reviews: page.reviews, probe: None }
 }
 
 fn capability(page: &mut Lines, found: &Found, ids: &mut HashSet<String>) {
@@ -107,6 +108,7 @@ fn capability(page: &mut Lines, found: &Found, ids: &mut HashSet<String>) {
     if !renamed.is_empty() {
         page.entry("rename_input", &renamed.into(), "");
     }
+    page.text.push_str("undeclared = \"drop\"\n");
     if !is_action {
         page.text.push_str("response = \"page\"\n");
         page.review("[capabilities.upstream.extract] with each, fields and must gives results as data");

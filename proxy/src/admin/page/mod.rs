@@ -8,6 +8,7 @@ mod calls;
 mod chart;
 mod config;
 mod desk;
+mod document;
 mod html;
 mod limits;
 mod login;

@@ -14,7 +14,9 @@ use frontdesk_filters::{
 };
 use ring::digest;
 
-use crate::{live::Running, store::Store};
+use frontdesk_store::Store;
+
+use crate::live::Running;
 
 /// How long the lease lasts if its holder ends without releasing it.
 const LEASE: Duration = Duration::from_secs(10);

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     jobs::Job,
-    live::{Live, apart},
+    live::{Live, on_config_thread},
     outbound::Outbound,
 };
 
@@ -59,7 +59,7 @@ async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<
     let known = match fetched.and_then(|keys| check_key_set(&keys).map(|()| keys)) {
         Ok(keys) => {
             let url = url.clone();
-            apart(move || live.know_keys(url, keys)).await
+            on_config_thread(move || live.know_keys(url, keys)).await
         }
         Err(why) => Err(why),
     };

@@ -23,13 +23,15 @@ use tokio::sync::watch;
 
 use crate::{
     jobs::{Job, supervise},
-    live::{Live, apart},
+    live::{Live, on_config_thread},
     metrics::Metrics,
     outbound::Outbound,
     reader::Reader,
     watch::Watch,
 };
 
+/// The time limit for storing the last signed records.
+pub(super) const LAST_RECORDS: Duration = Duration::from_secs(3);
 /// How often the job looks at files. It acts on a change that it has seen twice.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often the job resolves upstream names again.
@@ -78,7 +80,7 @@ fn look(live: &Arc<Live>) -> Job {
         bound: Duration::from_secs(60),
         run: Box::new(move || {
             let watch = watch.clone();
-            Box::pin(apart(move || watch.look()))
+            Box::pin(on_config_thread(move || watch.look()))
         }),
     }
 }

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use super::found::{Found, LOOKED, Turn};
 use crate::{
     jobs::Job,
-    live::{Live, Running, apart},
+    live::{Live, Running, on_config_thread},
     outbound::{Asked, Outbound},
 };
 
@@ -113,7 +113,7 @@ pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
                     }
                 }
                 answered.store(failed.is_empty(), Ordering::Relaxed);
-                apart(move || live.occupy(occupied, &running)).await?;
+                on_config_thread(move || live.occupy(occupied, &running)).await?;
                 if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
             })
         }),

@@ -18,7 +18,7 @@ struct Pretend {
 }
 
 #[async_trait]
-impl Line for Pretend {
+impl HarnessConnection for Pretend {
     async fn ask(&self, id: &str, message: Bytes, _: Duration) -> Result<Bytes, Lost> {
         if *self.gone.lock() {
             return Err(Lost("gone".into()));
@@ -50,8 +50,8 @@ impl Line for Pretend {
 struct To(Arc<Pretend>);
 
 #[async_trait]
-impl Way for To {
-    async fn open(&self, _: Duration) -> Result<Arc<dyn Line>, Lost> {
+impl HarnessTransport for To {
+    async fn open(&self, _: Duration) -> Result<Arc<dyn HarnessConnection>, Lost> {
         Ok(self.0.clone())
     }
 }

@@ -43,7 +43,7 @@ fn nothing_leaves_its_string() {
             "components": {"schemas": {"S": schema}, "securitySchemes": {"s": {"type": "oauth2", "flows": flows}, *text: {"type": text}}},
         });
         for from in [text, "https://user:${HOME}@h/x"] {
-            let asked = Asked { from, deprecated: false };
+            let asked = asked(from);
             let imported = super::super::import(document.to_string().as_bytes(), &asked, &mut |_, _| {});
             let imported = imported.unwrap_or_else(|refused| panic!("{text:?}: {refused}"));
             let declaration = declared(&imported);

@@ -23,7 +23,8 @@ fn what_is_large_is_written_once_under_a_name() {
     let (text, contract) = contract(&document("3.0.3", paths, entangled(40)));
     assert!(text.len() < 40_000, "{} bytes", text.len());
     let capabilities = &contract["capabilities"];
-    assert_eq!(capabilities[0]["output_schema"], "#/schemas/S0");
+    // An agent cannot take in a large schema of an answer.
+    assert!(capabilities[0].get("output_schema").is_none());
     assert_eq!(capabilities[0]["input_schema"]["properties"]["next"], json!({"$ref": "#/schemas/S1"}));
     let schemas = contract["schemas"].as_object().unwrap();
     assert_eq!(schemas.len(), 40);
@@ -58,7 +59,7 @@ fn a_thousand_operations_take_no_time() {
     let document = document("3.0.3", paths.into(), entangled(300)).to_string();
     let begun = Instant::now();
     let mut told = 0;
-    let asked = Asked { from: "x", deprecated: false };
+    let asked = asked("x");
     let imported =
         super::super::import(document.as_bytes(), &asked, &mut |_, all| told += usize::from(all == 1000)).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}, and this is a debug build", begun.elapsed());

@@ -37,7 +37,11 @@ fn import(document: &Value) -> Result<Imported, Unusable> {
 }
 
 fn import_text(text: &str) -> Result<Imported, Unusable> {
-    super::import(text.as_bytes(), &Asked { from: "api.json", deprecated: false }, &mut |_, _| {})
+    super::import(text.as_bytes(), &asked("api.json"), &mut |_, _| {})
+}
+
+fn asked(from: &str) -> Asked<'_> {
+    Asked { from, deprecated: false, only: Vec::new(), tags: Vec::new() }
 }
 
 /// The result of `frontdesk check` on the file: no mistake, and no value from outside.

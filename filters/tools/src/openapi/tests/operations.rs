@@ -80,7 +80,7 @@ fn a_document_becomes_a_declaration() {
 
 #[test]
 fn deprecated_operations_are_wanted_or_not() {
-    let asked = Asked { from: "pets.yaml", deprecated: true };
+    let asked = Asked { deprecated: true, ..asked("pets.yaml") };
     let imported = super::super::import(PETS.as_bytes(), &asked, &mut |_, _| {}).unwrap();
     declared(&imported);
     assert_eq!((imported.capabilities, imported.left_out), (6, 2));
@@ -125,8 +125,7 @@ fn names_and_addresses_stay_apart() {
 #[test]
 fn other_documents_are_refused_in_a_sentence() {
     for (text, words) in [
-        ("{\"swagger\": \"2.0\"}", "swagger2openapi"),
-        ("swagger: '2.0'", "swagger2openapi"),
+        ("{\"swagger\": \"1.2\"}", "another version than 2.0"),
         ("{\"openapi\": \"4.0.0\"}", "4.0.0"),
         ("{\"a\": 1}", "no \"openapi\""),
         ("{\"a\": ", "is not JSON"),
@@ -139,4 +138,5 @@ fn other_documents_are_refused_in_a_sentence() {
         assert_eq!(refused.exit_code(), 2);
     }
     refused(&document("3.0.3", json!({}), json!({})), "/paths");
+    refused(&json!({"swagger": "2.0"}), "/paths");
 }

@@ -25,26 +25,37 @@ fn parameters_and_body_are_one_object() {
         "responses": {"204": {"description": ""}, "200": {"description": "", "content": {"application/hal+json": {
             "schema": {"type": "array", "items": {"type": "string"}}}}}},
     });
-    let (text, capability) = one("3.0.3", "/pets/{petId}", "put", operation);
+    let (text, capability) = one("3.0.3", "/pets/{petId}", "put", operation.clone());
     let expected = json!({
         "type": "object",
-        "required": ["petId", "name"],
+        "required": ["petId", "name", "body_petId"],
         "additionalProperties": false,
         "properties": {
             "petId": {"type": "integer"},
             "dry": {"type": "boolean", "description": "Only look."},
+            "X-Trace": {"type": "string"},
             "name": {"type": "string", "maxLength": 40},
+            // The path has that name too.
+            "body_petId": {"type": "string"},
         },
     });
     assert_eq!(capability["input_schema"], expected, "{text}");
     assert_eq!(capability["output_schema"], json!({"type": "array", "items": {"type": "string"}}));
-    for said in
-        ["header \\\"X-Trace\\\"", "cookie \\\"sid\\\", which the site requires,", "\\\"petId\\\" is in the path"]
-    {
-        let said = said.replace('\\', "");
-        assert!(text.contains(&said), "{said} in:\n{text}");
+    for said in [
+        "the cookie \"sid\", which the site requires, is left out",
+        "parameters = { X-Trace = { in = \"header\" }, dry = { in = \"query\" } }",
+        "rename_input = { body_petId = \"petId\" }",
+    ] {
+        assert!(text.contains(said), "{said} in:\n{text}");
     }
-    assert!(text.contains("expects dry in the query") && !text.contains("Authorization"), "{text}");
+    assert!(!text.contains("Authorization"), "{text}");
+
+    // A condition on all members makes it one input.
+    let mut counted = operation;
+    counted["requestBody"]["content"]["application/json; charset=utf-8"]["schema"]["minProperties"] = json!(1);
+    let (text, capability) = one("3.0.3", "/pets/{petId}", "put", counted);
+    assert_eq!(capability["input_schema"]["properties"]["body"]["minProperties"], 1, "{text}");
+    assert!(text.contains("body = { in = \"body\" }") && text.contains("body_optional = true"), "{text}");
 }
 
 #[test]
@@ -112,17 +123,28 @@ fn a_body_in_parts_is_laid_together() {
 
     let choice = json!({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]});
     let (_, capability) = one("3.1.0", "/x", "post", with_body(choice.clone()));
-    assert_eq!(capability["input_schema"], json!({"type": "object", "oneOf": choice["oneOf"]}));
+    let expected = json!({"type": "object", "properties": {"body": choice}});
+    assert_eq!(capability["input_schema"], expected);
 }
 
 #[test]
 fn what_cannot_be_sent_is_not_exposed() {
-    let file = json!({"requestBody": {"content": {"multipart/form-data": {"schema": {"type": "object"}}}}});
-    for operation in [with_body(json!({"type": "array"})), file] {
+    let body = |kind: &str, schema: Value| json!({"requestBody": {"content": {kind: {"schema": schema}}}});
+    let file =
+        json!({"type": "object", "required": ["f"], "properties": {"f": {"type": "string", "format": "binary"}}});
+    for operation in [
+        body("application/pdf", json!({})),
+        body("application/octet-stream", json!({"type": "string", "format": "binary"})),
+        body("application/xml", json!({"type": "object"})),
+        body("multipart/form-data", file),
+    ] {
         let document = document("3.0.3", json!({"/x": {"post": operation}}), json!({}));
         let (text, _) = contract(&document);
-        assert!(text.contains("exposed = false # review: the body is"), "{text}");
+        assert!(text.contains("exposed = false # review: "), "{text}");
     }
+    let list = body("application/json", json!({"type": "array", "items": {"type": "string"}}));
+    let (text, capability) = one("3.0.3", "/x", "post", list);
+    assert_eq!(capability["input_schema"]["properties"]["body"]["type"], "array", "{text}");
     let form = json!({"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {
         "type": "object", "properties": {"a": {"type": "string"}}}}}}});
     let (text, capability) = one("3.0.3", "/x", "post", form);
@@ -160,4 +182,14 @@ fn as_deep_as_is_accepted_can_be_read_again() {
         }
     }
     panic!("nothing is accepted");
+}
+
+#[test]
+fn a_header_is_an_input_once() {
+    let header = |name: &str| json!({"name": name, "in": "header", "schema": {"type": "string"}});
+    let operation = json!({"parameters": [header("X-Trace"), header("x-trace"), header("X-Other")], "responses": {}});
+    let (text, capability) = one("3.0.3", "/pets", "get", operation);
+    let names: Vec<&String> = capability["input_schema"]["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["X-Other", "X-Trace"], "{text}");
+    assert!(text.contains("review: the header \"x-trace\" is left out: another parameter has its name"), "{text}");
 }
