@@ -1,13 +1,15 @@
 //! Promise: a client of 2025-06-18 or 2025-11-25 that can ask its person is asked on the stream of the call, at whichever
 //! replica the answer arrives, and its model never holds anything that confirms.
 
-use crate::support::calls::{BARE, FULL, action, site, upstream_calls};
+use crate::support::calls::{BARE, FULL, action, believing, site, token, upstream_calls};
 use crate::support::events::Events;
+use crate::support::jwks::TokenKey;
 use crate::support::redis::{Redis, connected};
 use crate::support::rpc::{self, post};
 use crate::support::{Ask, Desk, Origin, Reply, Request, Response, Via, eventually};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 async fn shop() -> Origin {
     Origin::start(|r: &Request| match r.target.split('?').next().unwrap_or_default() {
@@ -30,7 +32,7 @@ fn buy(more: &str) -> String {
 struct Client {
     version: &'static str,
     session: String,
-    key: &'static str,
+    key: String,
 }
 
 impl Client {
@@ -40,7 +42,7 @@ impl Client {
         let response = desk.rpc(post(rpc::message("initialize", params).to_string())).await;
         assert_eq!(response.json()["result"]["protocolVersion"], version, "{}", response.text());
         let session = response.header("mcp-session-id").expect("a session").to_owned();
-        Client { version, session, key: FULL }
+        Client { version, session, key: FULL.to_owned() }
     }
 
     fn post(&self, body: &Value) -> Ask {
@@ -48,7 +50,7 @@ impl Client {
             .header("MCP-Protocol-Version", self.version)
             .header("Mcp-Session-Id", &self.session)
             .accept("application/json, text/event-stream")
-            .bearer(self.key)
+            .bearer(&self.key)
     }
 
     fn call(&self) -> Ask {
@@ -186,11 +188,12 @@ async fn elicitation_stream_takes_the_answer_of_its_own_session_only() {
     // Another session, the same one of another caller, one that was made up, and none.
     let other = Client::begin(&desk, "2025-06-18", json!({})).await;
     assert_eq!(other.answers(&desk, id, yes()).await.status, 400);
-    let bare = Client { session: client.session.clone(), key: BARE, ..other };
+    let bare = Client { session: client.session.clone(), key: BARE.to_owned(), ..other };
     assert_eq!(bare.answers(&desk, id, yes()).await.status, 400);
     let mut changed = client.session.clone().into_bytes();
     changed[3] = if changed[3] == b'A' { b'B' } else { b'A' };
-    let changed = Client { session: String::from_utf8(changed).expect("text"), version: "2025-06-18", key: FULL };
+    let changed =
+        Client { session: String::from_utf8(changed).expect("text"), version: "2025-06-18", key: FULL.to_owned() };
     assert_eq!(changed.answers(&desk, id, yes()).await.status, 404);
     let refused = desk.ask(Via::H1, changed.call()).await;
     assert_eq!((refused.status, &refused.json()["id"]), (404, &json!(7)), "{}", refused.text());
@@ -219,6 +222,20 @@ async fn elicitation_stream_ends_with_the_confirmation() {
     assert!(done["content"][0]["text"].as_str().is_some_and(|text| text.contains("Nobody answered in time")), "{done}");
     confirms_nothing(&desk, &done).await;
     assert_eq!(client.answers(&desk, &request["id"], yes()).await.status, 400, "it comes too late");
+    assert_eq!(orders(&origin), 0);
+}
+
+#[tokio::test]
+async fn elicitation_stream_ends_with_the_callers_token() {
+    let (origin, key) = (shop().await, TokenKey::ed("ed"));
+    let desk = believing(site(&origin, &buy("")), &key).start().await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
+    let brief = token(&key, "ada", "", json!({ "exp": now + 3 }));
+    let client = Client { key: brief, ..Client::begin(&desk, "2025-06-18", json!({})).await };
+    let (events, request) = client.asked(&desk).await;
+    let done = result(events).await;
+    assert!(done["content"][0]["text"].as_str().is_some_and(|text| text.contains("Nobody answered in time")), "{done}");
+    assert_ne!(client.answers(&desk, &request["id"], yes()).await.status, 202);
     assert_eq!(orders(&origin), 0);
 }
 
@@ -347,6 +364,45 @@ async fn elicitation_stream_asks_what_the_capability_needs_to_know() {
 }
 
 #[tokio::test]
+async fn elicitation_stream_asks_a_few_times_in_a_call_and_few_calls_at_a_time() {
+    let origin = shop().await;
+    let lines = "\nrisk_level = \"low\"\nauth = \"optional\"\n\
+        input_schema = { type = \"object\", required = [\"city\"], properties = { city = { type = \"string\", maxLength = 3 } } }\n\
+        upstream = { method = \"GET\", path = \"/api/orders\" }\n[capabilities.ahp]\nextract = { city = \"in ([A-Z][a-z]+)\" }";
+    let desk = site(&origin, &(buy("") + &crate::support::calls::declare("weather", "query", lines))).start().await;
+    let client = Client::begin(&desk, "2025-06-18", json!({})).await;
+    let call = client.post(&rpc::call("weather", json!({ "query": "How is it?" })));
+    let mut events = Events::of(&desk, &call).await;
+    let mut asked = 0;
+    let last = loop {
+        let event = events.next().await;
+        if event["method"] != "elicitation/create" {
+            break event;
+        }
+        asked += 1;
+        let said = json!({ "action": "accept", "content": { "answer": "nowhere" } });
+        client.answers(&desk, &event["id"], said).await;
+    };
+    assert!((1..=4).contains(&asked), "asked {asked} times: {last}");
+    assert_eq!(last["id"], 7, "{last}");
+    // Eight calls wait, and the ninth does not.
+    let mut waiting = Vec::new();
+    for _ in 0..8 {
+        waiting.push(client.asked(&desk).await);
+    }
+    let ninth = desk.ask(Via::H1, client.call()).await.json()["result"].clone();
+    let told = ninth["content"][0]["text"].as_str().expect("words");
+    assert!(told.contains("Nothing was done; try again later"), "{ninth}");
+    confirms_nothing(&desk, &ninth).await;
+    // A place is given back.
+    let (events, request) = waiting.pop().expect("one of them");
+    client.answers(&desk, &request["id"], yes()).await;
+    assert!(result(events).await.to_string().contains("o-1"));
+    client.asked(&desk).await;
+    assert_eq!(orders(&origin), 1);
+}
+
+#[tokio::test]
 async fn elicitation_stream_hears_the_answer_at_another_replica() {
     let (origin, redis) = (shop().await, Redis::start().await);
     let setup = site(&origin, &buy("")).set("store", &format!("url = \"{}\"", redis.url()));
@@ -374,4 +430,62 @@ async fn elicitation_stream_ends_before_the_process_does() {
     let (status, took) = desk.wait_exit(Duration::from_secs(20)).await;
     assert!(status.success() && took < Duration::from_secs(8), "{status} after {took:?}");
     assert_eq!(orders(&origin), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn elicitation_stream_acts_once_while_the_store_fails() {
+    let (origin, redis) = (shop().await, Arc::new(Redis::start().await));
+    let setup = site(&origin, &buy("")).set("store", &format!("url = \"{}\"\non_error = \"deny\"", redis.url()));
+    let desks = Arc::new([connected(&setup).await, connected(&setup).await]);
+    let begun = Client::begin(&desks[0], "2025-06-18", json!({})).await;
+    let failing = {
+        let redis = redis.clone();
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_millis(700)).await;
+                redis.freeze();
+                tokio::time::sleep(Duration::from_millis(150)).await;
+                redis.thaw();
+            }
+        })
+    };
+    let mut calls = tokio::task::JoinSet::new();
+    for n in 0..24_usize {
+        let (desks, client) =
+            (desks.clone(), Client { session: begun.session.clone(), key: begun.key.clone(), ..begun });
+        calls.spawn(async move {
+            // Eight wait at a time, so they come one after the other.
+            tokio::time::sleep(Duration::from_millis(n as u64 * 250)).await;
+            let [asks, hears] = [n % 2, 1 - n % 2].map(|at| &desks[at]);
+            let mut conn = asks.conn().await;
+            let call = client.post(&rpc::call("buy", json!({ "book": format!("Emma {n}") })));
+            conn.send(call.bytes()).await;
+            let said = String::from_utf8_lossy(&conn.until("\"jsonrpc\":\"2.0\"").await).into_owned();
+            let said = said + &String::from_utf8_lossy(&conn.until("}").await);
+            if !said.contains("elicitation/create") {
+                // The store was away when it was asked.
+                return 0;
+            }
+            let id = said.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id");
+            let id = json!(id);
+            // The client is not sure that its answer arrived, and sends it again, to both.
+            for _ in 0..3 {
+                let _ = tokio::join!(client.answers(hears, &id, yes()), client.answers(asks, &id, yes()));
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            let last = conn.until("0\r\n\r\n").await;
+            usize::from(String::from_utf8_lossy(&last).contains("o-1"))
+        });
+    }
+    let told: usize = calls.join_all().await.into_iter().sum();
+    failing.abort();
+    redis.thaw();
+    let mut made: Vec<String> =
+        upstream_calls(&origin).iter().map(|order| String::from_utf8_lossy(&order.body).into_owned()).collect();
+    let all = made.len();
+    made.sort();
+    made.dedup();
+    assert_eq!(made.len(), all, "no book twice: {made:?}");
+    // Of an order whose answer was lost on the way nobody was told.
+    assert!(told > 0 && told <= all, "{told} told, {all} made");
 }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::{
     envelope::{INVALID_PARAMS, Problem},
     era::Era,
+    served::refused,
     session::{self, Session},
 };
 
@@ -64,7 +65,7 @@ impl Open {
 pub(super) async fn heard(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Served {
     match taken(desk, incoming).await {
         Ok(()) => Reply::empty(StatusCode::ACCEPTED).into(),
-        Err(problem) => Served { reason: Some("bad_request"), ..problem.reply().into() },
+        Err(problem) => refused(problem),
     }
 }
 

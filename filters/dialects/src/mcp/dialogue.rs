@@ -7,6 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use frontdesk_base::fault::{Fault, Refusal};
+use frontdesk_caller::Granted;
 use frontdesk_desk::{
     Account, Desk, Incoming, Served,
     pending::{self, Decision},
@@ -15,12 +16,12 @@ use serde_json::{Value, json};
 
 use super::{
     super::ahp::{CANCEL, Converse, Conversed, Question, Turn, turn::Confirmation},
+    DIALECT,
     answers::{self, WAIT},
     elicitation::{self, Elicits},
     envelope::Problem,
     message::Request,
     places, progress,
-    server::DIALECT,
     session::Session,
     stream,
 };
@@ -114,7 +115,7 @@ impl Dialogue<'_> {
     }
 
     async fn once(&self, question: &Question) -> Conversed {
-        let call = self.converse.converse(self.desk, self.incoming, question.clone(), DIALECT);
+        let call = self.converse.converse(self.desk, self.incoming, question.clone(), DIALECT.name);
         progress::along(self.desk, stream::of(self.incoming), progress::token(self.request), call).await
     }
 
@@ -128,13 +129,10 @@ impl Dialogue<'_> {
         let Some(params) = elicitation::params(turn, Elicits { url: false, ..session.elicits }) else {
             return Next::Done;
         };
-        if round == ROUNDS {
-            return Next::Not(TOO_OFTEN);
-        }
         match turn {
+            Turn::Confirm(_) if round == ROUNDS => Next::Not(TOO_OFTEN),
             Turn::Confirm(asked) => {
-                let left = asked.expires.saturating_sub(self.desk.records.now());
-                let answer = match self.ask(session, params, WAIT.min(Duration::from_secs(left))).await {
+                let answer = match self.ask(session, params, asked.expires).await {
                     Heard::Answer(answer) => answer,
                     Heard::Not(why) => return Next::Not(why),
                 };
@@ -147,9 +145,9 @@ impl Dialogue<'_> {
                 };
                 Next::Again
             }
-            Turn::Clarify(asked) => {
+            Turn::Clarify(asked) if round < ROUNDS => {
                 // A question without an answer is told as to any client: nothing in it confirms anything.
-                let Heard::Answer(answer) = self.ask(session, params, WAIT).await else { return Next::Done };
+                let Heard::Answer(answer) = self.ask(session, params, u64::MAX).await else { return Next::Done };
                 let Some(said) = answer.as_object().and_then(elicitation::said) else { return Next::Done };
                 question.session_id = asked.session.clone().or(question.session_id.take());
                 question.clarification = Some(said);
@@ -181,8 +179,18 @@ impl Dialogue<'_> {
         }
     }
 
+    /// How long an answer is waited for: until the question or the caller's token expires, both in seconds since 1970.
+    fn patience(&self, expires: u64) -> Duration {
+        let expires = match &self.incoming.caller.granted {
+            Granted::Token(token) => expires.min(token.expires),
+            _ => expires,
+        };
+        WAIT.min(Duration::from_secs(expires.saturating_sub(self.desk.records.now())))
+    }
+
     /// Has the client ask its person, and waits for the answer.
-    async fn ask(&self, session: &Session, mut params: Value, limit: Duration) -> Heard {
+    async fn ask(&self, session: &Session, mut params: Value, expires: u64) -> Heard {
+        let limit = self.patience(expires);
         let Some(events) = stream::of(self.incoming) else { return Heard::Not(NO_STREAM) };
         let Some(_place) = places::take(self.incoming.caller.holder()) else { return Heard::Not(TOO_MANY) };
         let Ok(open) = answers::open(self.desk, session).await else { return Heard::Not(STORE_AWAY) };

@@ -21,6 +21,7 @@ mod parameter_headers;
 mod places;
 mod progress;
 mod resources;
+mod served;
 mod server;
 mod session;
 mod skills;

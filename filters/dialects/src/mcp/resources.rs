@@ -114,7 +114,9 @@ pub(super) async fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Resu
     let Some(uri) = uri.and_then(Value::as_str) else {
         return Err(Problem::new(INVALID_PARAMS, "`uri` has to be a string.".into()));
     };
-    if let Some(skill) = skills::all(desk).into_iter().find(|skill| skill.uri == uri) {
+    if uri.starts_with(skills::SCHEME)
+        && let Some(skill) = skills::all(desk).into_iter().find(|skill| skill.uri == uri)
+    {
         return Ok(format!(
             "\"contents\":{}",
             json!([{ "uri": uri, "mimeType": skills::MEDIA_TYPE, "text": skill.text }])

@@ -16,12 +16,13 @@ use super::{
     dialogue::Dialogue,
     elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
-    era::{self, Era, META_SERVER},
-    find, gate,
+    era::{Era, META_SERVER},
+    find,
     identity::Identity,
-    message::{self, Message, Request},
+    message::Request,
     parameter_headers::ParameterHeaders,
     resources,
+    served::{WRONG, over, read, record, refused, stand},
     session::{self, Session},
     skills, stream, tasks,
     tools::Tools,
@@ -35,11 +36,8 @@ use frontdesk_caller::{
     {Disproved, proven},
 };
 use frontdesk_desk::{
-    {Account, Desk, Standing, Turned, count}, {Incoming, Serve, Served},
+    {Desk, count}, {Incoming, Serve, Served},
 };
-
-/// Its name in the audit log.
-pub(super) const DIALECT: &str = super::DIALECT.name;
 
 /// The endpoint, prepared.
 #[derive(Debug)]
@@ -98,7 +96,7 @@ impl Server {
         // There are none, but who asks for them is answered, and so it is said.
         result["capabilities"]["prompts"] = json!({});
         let mut extensions = json!({ tasks::EXTENSION: {} });
-        if !skills::all(desk).is_empty() {
+        if skills::are_there(desk) {
             extensions[skills::EXTENSION] = json!({});
         }
         result["capabilities"]["extensions"] = extensions;
@@ -298,9 +296,6 @@ impl Server {
     }
 }
 
-/// `reason` of a message that is no valid call.
-const WRONG: &str = "bad_request";
-
 #[async_trait]
 impl Serve for Server {
     fn counts_messages(&self) -> bool {
@@ -348,49 +343,4 @@ fn negotiated(request: &Request) -> &'static str {
         None => HANDSHAKES[0],
         Some(asked) => HANDSHAKES.into_iter().find(|known| *known == asked).unwrap_or(HANDSHAKES[3]),
     }
-}
-
-/// Parses a message; `None`: it needs no answer.
-///
-/// # Errors
-///
-/// The refusal of a foreign origin, or of a body that is no message.
-fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(Request, Era)>, Box<Served>> {
-    if let Err(refusal) = gate::check(desk.compiled, incoming) {
-        let reply = envelope::refused(&refusal, None, None);
-        return Err(Box::new(Served { reason: Some(refusal.reason), ..reply.into() }));
-    }
-    let read = match message::read(incoming) {
-        Ok(Message::Request(request)) => Era::of(incoming.headers, &request).map(|era| Some((request, era))),
-        Ok(Message::Nothing) => era::is_spoken(incoming.headers).map(|()| None),
-        Err(problem) => Err(problem),
-    };
-    read.map_err(|problem| Box::new(refused(problem)))
-}
-
-/// Writes the audit line of a call that was refused before its tool.
-fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Function, reason: &'static str) -> Account {
-    let turned = Turned {
-        capability: function.index.into(),
-        caller: incoming.caller,
-        idempotency_key: None,
-        request_id: incoming.request_id,
-        dialect: DIALECT,
-    };
-    desk.compiled.turned_away(&turned, reason, desk.audit)
-}
-
-/// The refusal of a message over a limit.
-fn over(id: Option<&Value>, refusal: &Refusal) -> Served {
-    Served { reason: Some(refusal.reason), ..envelope::refused_to(id, refusal).into() }
-}
-
-/// Adds the headers of the limits that a message counted against.
-fn stand(mut served: Served, standing: Standing) -> Served {
-    served.reply.headers.extend(standing.fields);
-    Served { near: standing.near, ..served }
-}
-
-fn refused(problem: Problem) -> Served {
-    Served { reason: Some(WRONG), ..problem.reply().into() }
 }

@@ -12,7 +12,7 @@ use super::{
 
 /// Its name among the extensions.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/skills";
-const SCHEME: &str = "skill://";
+pub(super) const SCHEME: &str = "skill://";
 const FILE: &str = "/SKILL.md";
 pub(super) const MEDIA_TYPE: &str = "text/markdown";
 
@@ -33,6 +33,11 @@ impl Skill {
             "resources": [{ "uri": self.uri, "digest": self.digest, "size": self.text.len() }],
         })
     }
+}
+
+/// Whether skills are published.
+pub(super) fn are_there(desk: &Desk<'_>) -> bool {
+    desk.compiled.document(skills::PATH).is_some()
 }
 
 /// The published skills, in the order of their index; none where the operator publishes none.
