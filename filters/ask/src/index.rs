@@ -357,6 +357,11 @@ impl Index {
         self.sections[self.entries[entry].section as usize].path.last().map(String::as_str).unwrap_or_default()
     }
 
+    /// Does a stem stand in a title or a heading?
+    pub(super) fn is_headed(&self, number: u32) -> bool {
+        self.engine.as_ref().is_some_and(|engine| engine.is_headed(number))
+    }
+
     /// How much a stem says: that of every passage little, that of none the most.
     pub(super) fn rarity(&self, number: Option<u32>) -> f32 {
         let passages = self.entries.len() as f32;
