@@ -8,7 +8,7 @@ use std::{collections::HashMap, ops::Range};
 use super::{
     index::Index,
     tokens::{self, Piece, WHOLE},
-    vocabulary::BREAK,
+    vocabulary::{BREAK, Vocabulary},
     wish::{self, Wish},
 };
 use crate::languages;
@@ -78,6 +78,8 @@ pub(super) struct Asked {
     pairs: Vec<(u32, u32)>,
     pub(super) total: f32,
     pub(super) wish: Wish,
+    /// The stems of what is to be counted: "how many packages".
+    counted: Vec<u32>,
     /// The site's language that it is asked in.
     pub(super) tongue: usize,
     /// It is of nothing but words that frame a question, which then count.
@@ -101,11 +103,15 @@ impl Asked {
             pairs: Vec::new(),
             total: 0.0,
             wish: wish::of(text),
+            counted: Vec::new(),
             tongue,
             promoted: false,
         };
         if index.vocabulary.tongues.is_empty() {
             return asked;
+        }
+        if let Some(word) = wish::counted(text) {
+            index.vocabulary.known(word, tongue, &mut asked.counted);
         }
         let mut names_ids = Vec::new();
         index.vocabulary.known(names, tongue, &mut names_ids);
@@ -299,6 +305,32 @@ impl Asked {
         }
         let held: f32 = self.terms.iter().zip(fits).map(|(term, fit)| term.weight * fit).sum();
         (held / self.total.max(f32::MIN_POSITIVE), covered)
+    }
+
+    /// Which words of the question are among these stems as they are, rather than as another for the same thing, as bits.
+    pub(super) fn plain(&self, terms: &[u32]) -> u64 {
+        let exact = terms.iter().filter_map(|id| self.by_id.get(id)).filter(|(_, fit)| *fit >= 1.0);
+        exact.fold(0, |bits, (more, _)| bits | more)
+    }
+
+    /// Does a text say how many there are of what the question wants counted: "59100 software packages"?
+    pub(super) fn counts(&self, vocabulary: &Vocabulary, text: &str) -> bool {
+        const APART: usize = 3;
+        if self.counted.is_empty() {
+            return false;
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let is_number = |word: &str| {
+            word.starts_with(|c: char| c.is_ascii_digit())
+                && word.trim_end_matches(',').bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','))
+        };
+        let mut near = Vec::new();
+        words.iter().enumerate().filter(|(_, word)| is_number(word)).any(|(at, _)| {
+            near.clear();
+            let next = &words[at + 1..(at + 1 + APART).min(words.len())];
+            next.iter().for_each(|word| vocabulary.known(word, self.tongue, &mut near));
+            near.iter().any(|id| *id != BREAK && self.counted.contains(id))
+        })
     }
 
     /// The share of the whole question that these words are.
