@@ -170,10 +170,6 @@ const LONGEST: usize = 400;
 /// The same for a file of tests.
 const LONGEST_OF_TESTS: usize = 600;
 
-/// Files that wait for their split, with the lines that they may have until then. No file joins this list.
-const STILL_LONGER: [(&str, usize); 3] =
-    [("filters/ask/src/index.rs", 415), ("filters/ask/src/plain.rs", 420), ("filters/desk/src/exchange.rs", 450)];
-
 /// Whether a file holds nothing but tests, or what tests share.
 fn is_of_tests(path: &Path) -> bool {
     let relative = path.strip_prefix(ROOT).unwrap_or(path).with_extension("");
@@ -188,8 +184,7 @@ fn house_no_file_is_too_long() {
     for (path, text) in ["filters", "proxy", "tests", "benches"].into_iter().flat_map(sources) {
         let most = if is_of_tests(&path) { LONGEST_OF_TESTS } else { LONGEST };
         let lines = text.lines().count();
-        let known = STILL_LONGER.iter().find(|(name, _)| path.ends_with(name)).map_or(0, |(_, lines)| *lines);
-        if lines > most.max(known) {
+        if lines > most {
             longer.push(format!("{}: {lines} lines, and {most} are the most", path.display()));
         }
     }

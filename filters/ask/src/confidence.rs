@@ -11,8 +11,12 @@ pub(super) const SURE: f32 = 0.8;
 /// From here on the site answers, and where words were taken for others that are spelled like them.
 const CLAIMED: f32 = 0.5;
 const CLAIMED_GUESSED: f32 = 0.65;
-/// Figures, and the share of answers that are right from there on; below the second nothing is claimed.
-const CURVE: [(f32, f32); 4] = [(0.0, 0.0), (0.635, 0.5), (0.885, 0.8), (1.0, 0.99)];
+/// Figures, and the share of answers that are right from there on; below the second nothing is claimed. That of large sites,
+/// and that of small ones.
+const CURVE: [(f32, f32); 4] = [(0.0, 0.0), (0.36, 0.5), (0.72, 0.8), (1.0, 0.99)];
+const CURVE_OF_SMALL: [(f32, f32); 4] = [(0.0, 0.0), (0.635, 0.5), (0.885, 0.8), (1.0, 0.99)];
+/// So many words of a question that stand in a passage as they are say that it is about the same; more say no more.
+const WORDS: u32 = 6;
 /// How near a meaning is, and the share of answers that are right there; what counts for how much beside words.
 const NEARNESS: [(f32, f32); 5] = [(0.0, 0.0), (0.17, 0.45), (0.3, 0.7), (0.45, 0.86), (0.8, 0.99)];
 const MEANING: f32 = 0.7;
@@ -34,18 +38,29 @@ pub(super) fn of(index: &Index, asked: &Asked, ranked: &[Ranked]) -> f32 {
 
 fn of_one(index: &Index, asked: &Asked, best: &Ranked) -> f32 {
     let share = asked.share(best.covered);
-    // What one sentence holds is a sign for the better passage, and less so for an answer. A word that a large site does
-    // not have is asked in vain there; a small one may only call it something else.
-    let large =
-        0.965 * share + 1.081 * best.score - 1.305 * best.close.min(1.0) - 3.953 * asked.unknown_share() - 0.716;
+    let passages = (index.entries.len().max(2) as f32).log2();
+    // Words in a row, and words that stand there as they are, are signs for an answer. On a large site some passage holds a
+    // few of any words, and a word that it does not have is asked in vain; a small one may only call it something else.
+    let stands = asked.share(best.plain) * asked.counting().count_ones().min(WORDS) as f32 / WORDS as f32;
+    let large = 1.45 * share + 0.629 * best.score - 0.908 * asked.unknown_share()
+        + 1.284 * best.heading
+        + 2.151 * best.verbatim
+        + 2.283 * best.aimed
+        + 3.422 * stands
+        - 0.1971 * passages
+        - 2.26;
     let small = 2.49 * share + 0.908 * best.score - 2.191;
-    let size = ((index.entries.len().max(1) as f32).log2() - SMALL) / (LARGE - SMALL);
-    let figure = small + size.clamp(0.0, 1.0) * (large - small);
-    let by_words = calibrated(&CURVE, 1.0 / (1.0 + (-figure).exp()));
+    let (large, small) = (calibrated(&CURVE, logistic(large)), calibrated(&CURVE_OF_SMALL, logistic(small)));
+    let size = ((passages - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);
+    let by_words = small + size * (large - small);
     match best.near {
         Some(near) => MEANING * calibrated(&NEARNESS, near) + (1.0 - MEANING) * by_words,
         None => by_words,
     }
+}
+
+fn logistic(figure: f32) -> f32 {
+    1.0 / (1.0 + (-figure).exp())
 }
 
 /// What share of the answers with this figure is right. Words tell well what is no answer, and less well which of the
@@ -90,11 +105,7 @@ mod tests {
     fn a_better_figure_is_a_higher_confidence() {
         let all: Vec<f32> = (0..=100).map(|n| calibrated(&CURVE, n as f32 / 100.0)).collect();
         assert!(all.windows(2).all(|pair| pair[0] < pair[1] || pair[1] == 0.01), "{all:?}");
-        assert!(
-            calibrated(&CURVE, 0.6) < CLAIMED
-                && calibrated(&CURVE, 0.64) > CLAIMED
-                && calibrated(&CURVE, 0.88) < SURE
-                && calibrated(&CURVE, 0.89) > SURE
-        );
+        assert!(calibrated(&CURVE, 0.35) < CLAIMED && calibrated(&CURVE, 0.37) > CLAIMED);
+        assert!(calibrated(&CURVE, 0.71) < SURE && calibrated(&CURVE, 0.73) > SURE);
     }
 }

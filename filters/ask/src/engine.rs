@@ -132,6 +132,15 @@ impl Engine {
         Ok((Self { searcher: reader.searcher(), fields, directory, index, opstamp }, bytes))
     }
 
+    /// Does a stem stand in the title or the heading of a passage?
+    pub(super) fn is_headed(&self, number: u32) -> bool {
+        let spelled = spelled(number);
+        let [title, heading, ..] = self.fields;
+        let stands =
+            |field| self.searcher.doc_freq(&Term::from_field_text(field, &spelled)).is_ok_and(|count| count > 0);
+        stands(title) || stands(heading)
+    }
+
     /// Its files, by name; `None` where a newer index has replaced them.
     pub(super) fn files(&self) -> Option<Vec<(String, Vec<u8>)>> {
         let metas = self.index.load_metas().ok().filter(|metas| metas.opstamp == self.opstamp)?;

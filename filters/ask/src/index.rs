@@ -5,18 +5,17 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
-    hash::BuildHasher,
     ops::Range,
     sync::Arc,
 };
 
-use foldhash::fast::RandomState;
 use tantivy::{TantivyError, tokenizer::Language};
 
 use super::{
     boilerplate::{self, Repeated},
     engine::{Engine, Writing},
-    languages,
+    headings,
+    intake::{common_suffix, kept, language, says_the_same},
     links::{Anchors, LinkTexts},
     passage::{self, Form},
     plain,
@@ -26,8 +25,6 @@ use frontdesk_page::content::Page;
 
 /// Passages of a whole site; further ones are not indexed.
 const PASSAGES: usize = 400_000;
-/// Bytes of Markdown of a whole site; beyond, further pages are not indexed.
-const TEXT: usize = 512 << 20;
 /// Where more than one page in so many has changed, the index is built anew.
 const REBUILT: usize = 4;
 /// A page, but for its text.
@@ -254,7 +251,7 @@ impl Index {
         let title = suffix.and_then(|suffix| title.strip_suffix(suffix)).unwrap_or(&title);
         let title = plain::shortened(title.trim(), passage::HEADING);
         let title = if title.is_empty() { &page.path } else { title };
-        let title_terms = self.terms(plain::unnumbered(title), tongue);
+        let title_terms = self.terms(headings::unnumbered(title), tongue);
         let link_terms = self.terms(&links, tongue);
         self.vocabulary.count(title_terms.iter().chain(link_terms.iter()).copied().collect::<BTreeSet<u32>>());
         let description = page.description.as_deref().map(|text| plain::shortened(&plain::clean(text), 300).to_owned());
@@ -294,7 +291,7 @@ impl Index {
             return Ok(());
         }
         let (above, own) = path.split_at(path.len().saturating_sub(1));
-        let bare = |heading: &String| plain::unnumbered(heading).to_owned();
+        let bare = |heading: &String| headings::unnumbered(heading).to_owned();
         let heading_terms = self.terms(&own.first().map(bare).unwrap_or_default(), tongue);
         let above_terms = self.terms(&above.iter().map(bare).collect::<Vec<_>>().join("\n"), tongue);
         let at = self.sections.len() as u32;
@@ -360,6 +357,11 @@ impl Index {
         self.sections[self.entries[entry].section as usize].path.last().map(String::as_str).unwrap_or_default()
     }
 
+    /// Does a stem stand in a title or a heading?
+    pub(super) fn is_headed(&self, number: u32) -> bool {
+        self.engine.as_ref().is_some_and(|engine| engine.is_headed(number))
+    }
+
     /// How much a stem says: that of every passage little, that of none the most.
     pub(super) fn rarity(&self, number: Option<u32>) -> f32 {
         let passages = self.entries.len() as f32;
@@ -367,44 +369,4 @@ impl Index {
         let with = number.map_or(0.0, |number| self.vocabulary.frequency(number) as f32).min(passages);
         (1.0 + (passages - with + 0.5) / (with + 0.5)).ln()
     }
-}
-
-/// Do two versions of a page say the same?
-fn says_the_same(a: &Arc<Page>, b: &Arc<Page>) -> bool {
-    let is_called_alike = || (&a.title, &a.description, &a.language) == (&b.title, &b.description, &b.language);
-    Arc::ptr_eq(a, b) || a.markdown == b.markdown && a.anchors == b.anchors && is_called_alike()
-}
-
-/// The pages that may be found, each once.
-fn kept(pages: &[Arc<Page>]) -> Vec<Arc<Page>> {
-    let hasher = RandomState::default();
-    let paths: HashSet<&str> = pages.iter().map(|page| page.path.as_str()).collect();
-    let (mut seen, mut size) = (HashSet::new(), 0);
-    let found = pages.iter().filter(|page| {
-        let elsewhere = page.canonical.as_deref().is_some_and(|path| path != page.path && paths.contains(path));
-        let fits = !page.noindex && !elsewhere && size <= TEXT && seen.insert(hasher.hash_one(&page.markdown));
-        size += if fits { page.markdown.len() } else { 0 };
-        fits
-    });
-    found.cloned().collect()
-}
-
-/// The language of a page, by its own word or by its words.
-fn language(page: &Page) -> Language {
-    let tagged = page.language.as_deref().and_then(languages::of_tag);
-    tagged.or_else(|| languages::guess(&page.markdown)).unwrap_or(Language::English)
-}
-
-/// What most titles of a site end in: its name, after a separator. It says nothing of a page.
-fn common_suffix(pages: &[Arc<Page>]) -> Option<String> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for page in pages {
-        let cut =
-            [" | ", " - ", " – ", " — ", " · ", " :: ", " » "].iter().filter_map(|mark| page.title.find(mark)).min();
-        if let Some(at) = cut {
-            *counts.entry(&page.title[at..]).or_default() += 1;
-        }
-    }
-    let (suffix, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (count > 2 && count * 2 > pages.len()).then(|| suffix.to_owned())
 }

@@ -27,7 +27,7 @@ const TAGS: [(&str, Language); 20] = [
 
 /// The most frequent words of each, that no other has so often.
 const FREQUENT: [(Language, &str); 14] = [
-    (Language::English, "the of and to in is that for it with you this are"),
+    (Language::English, "the of and to in is that for it with you this are i my how what do does can from be"),
     (Language::German, "der die und das ist nicht ein eine zu den mit werden auf sie wie"),
     (Language::French, "le la les des est une dans pour vous que qui pas sur avec comment"),
     (Language::Spanish, "el la los las que una para por con como del está se cómo"),
@@ -103,6 +103,8 @@ mod tests {
         assert_eq!(of_tag("tlh"), None);
         for (text, language) in [
             ("How do I remove a package that is not in use?", Some(Language::English)),
+            // "do" is Portuguese, too.
+            ("How do I remove untracked files?", Some(Language::English)),
             ("Wie entferne ich ein Paket, das nicht mehr gebraucht wird und zu alt ist?", Some(Language::German)),
             ("Comment puis-je supprimer un paquet qui n'est pas utilisé dans le système ?", Some(Language::French)),
             ("¿Cómo puedo eliminar los paquetes que no se usan por el sistema?", Some(Language::Spanish)),

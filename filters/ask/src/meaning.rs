@@ -17,6 +17,7 @@ use foldhash::fast::{FixedState, RandomState};
 use super::{
     Library,
     bytes::{Reading, Writing},
+    headings,
     index::Index,
     plain,
 };
@@ -281,10 +282,10 @@ fn texts(index: &Index) -> impl Iterator<Item = (usize, String)> {
     live.map(|entry| {
         let section = &index.sections[index.entries[entry].section as usize];
         let title = index.leaf(entry).title.as_str();
-        let mut text = plain::unnumbered(title).to_owned();
+        let mut text = headings::unnumbered(title).to_owned();
         for heading in section.path.iter().filter(|heading| heading.as_str() != title) {
             text.push_str(" › ");
-            text.push_str(plain::unnumbered(heading));
+            text.push_str(headings::unnumbered(heading));
         }
         text.push('\n');
         text.push_str(&plain::text(index.markdown(entry)).0);

@@ -22,6 +22,8 @@ pub(super) const HEADING: usize = 200;
 const PASSAGES: usize = 4_000;
 /// So many blocks in a row that are nothing but a link are a list of links.
 const LINKS: usize = 3;
+/// What stands before such a list and is no longer than this, in bytes, is its label.
+const LABEL: usize = 60;
 /// How deep headings are kept.
 const DEPTH: usize = 7;
 /// The level of a question that is no heading.
@@ -100,15 +102,21 @@ fn folded_question(text: &str) -> Option<&str> {
 /// Cuts the blocks of the last section into its parts.
 fn finish(markdown: &str, sections: &mut [Section], blocks: &mut Vec<Block>, left: &mut usize) {
     let blocks = without_link_lists(markdown, std::mem::take(blocks));
-    let (Some(section), Some(first), Some(last)) = (sections.last_mut(), blocks.first(), blocks.last()) else {
-        return;
-    };
+    let Some(section) = sections.last_mut() else { return };
     let asks = section.path.last().is_some_and(|heading| heading.ends_with(['?', '？']));
-    let mut parts = if last.range.end - first.range.start <= WHOLE {
-        vec![part(markdown, &blocks)]
-    } else {
-        pack(markdown, &blocks)
-    };
+    // What was left out between two blocks is in no part.
+    let is_next = |a: &Block, b: &Block| !markdown[a.range.end..b.range.start].contains(char::is_alphanumeric);
+    let mut parts: Vec<Part> = Vec::new();
+    for run in blocks.chunk_by(is_next) {
+        let [first, .., last] = run else {
+            parts.extend(pack(markdown, run));
+            continue;
+        };
+        match last.range.end - first.range.start <= WHOLE {
+            true => parts.push(part(markdown, run)),
+            false => parts.extend(pack(markdown, run)),
+        }
+    }
     parts.truncate(*left);
     *left -= parts.len();
     for part in &mut parts {
@@ -131,7 +139,13 @@ fn without_link_lists(markdown: &str, blocks: Vec<Block>) -> Vec<Block> {
     let runs =
         links.chunk_by(|a, b| a == b).flat_map(|run| std::iter::repeat_n(run[0] && run.len() >= LINKS, run.len()));
     let dropped: Vec<bool> = runs.collect();
-    blocks.into_iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(block, _)| block).collect()
+    // "Contents" says nothing without them.
+    let is_label = |at: usize| {
+        let text = &markdown[blocks[at].range.clone()];
+        dropped.get(at + 1) == Some(&true) && text.len() <= LABEL && leads_on(text, blocks[at].kind)
+    };
+    let stays: Vec<bool> = (0..blocks.len()).map(|at| !dropped[at] && !is_label(at)).collect();
+    blocks.into_iter().zip(stays).filter(|(_, stays)| *stays).map(|(block, _)| block).collect()
 }
 
 /// Packs blocks into parts of about the wanted size.
@@ -310,6 +324,12 @@ mod tests {
         assert_eq!(sections[0].parts[0].form, Form::List);
         let page = "# Prices\n\nContents\n\n- [One](/1)\n- [Two](/2)\n- [Three](/3)\n\nA ticket costs 24 EUR.\n";
         assert_eq!(cut("- [One](/1)\n- [Two](/2)\n- [Three](/3)\n", |_| false), []);
-        assert!(page[cut(page, |_| false)[0].parts[0].range.clone()].ends_with("24 EUR."));
+        let parts = |page: &str| -> Vec<String> {
+            cut(page, |_| false)[0].parts.iter().map(|part| page[part.range.clone()].to_owned()).collect()
+        };
+        assert_eq!(parts(page), ["A ticket costs 24 EUR."]);
+        let page =
+            "# Prices\n\nFares.\n\n**Table of Contents**\n\n**[1.](/1)**\n\n**[2.](/2)**\n\n**[3.](/3)**\n\nEnd.\n";
+        assert_eq!(parts(page), ["Fares.", "End."], "what is left out between two blocks is in no part");
     }
 }

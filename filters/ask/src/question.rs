@@ -8,7 +8,7 @@ use std::{collections::HashMap, ops::Range};
 use super::{
     index::Index,
     tokens::{self, Piece, WHOLE},
-    vocabulary::BREAK,
+    vocabulary::{BREAK, Vocabulary},
     wish::{self, Wish},
 };
 use crate::languages;
@@ -21,9 +21,16 @@ pub(super) const TERMS: usize = 64;
 /// What a word counts for that only frames the question.
 pub(super) const LIGHT: f32 = 0.2;
 /// How well another word for the same thing fits, a part of a compound or an identifier, and a word spelled like it.
-const OTHER: f32 = 0.6;
+
+const OTHER: f32 = 0.7;
 const PARTIAL: f32 = 0.6;
+/// How well a word fits that means what a phrase does.
+const MEANT: f32 = 0.8;
 const MISSPELT: f32 = 0.7;
+/// How much of a word's rarity counts: what is rare on a site is often only said in another way there.
+const RARITY: f32 = 0.75;
+/// What a word weighs that stands in no title and no heading: it is hardly what a page is about.
+const UNHEADED: f32 = 0.75;
 /// What a word weighs that the site does not have, of what the rarest one would.
 const UNKNOWN: f32 = 0.7;
 
@@ -71,6 +78,8 @@ pub(super) struct Asked {
     pairs: Vec<(u32, u32)>,
     pub(super) total: f32,
     pub(super) wish: Wish,
+    /// The stems of what is to be counted: "how many packages".
+    counted: Vec<u32>,
     /// The site's language that it is asked in.
     pub(super) tongue: usize,
     /// It is of nothing but words that frame a question, which then count.
@@ -94,11 +103,15 @@ impl Asked {
             pairs: Vec::new(),
             total: 0.0,
             wish: wish::of(text),
+            counted: Vec::new(),
             tongue,
             promoted: false,
         };
         if index.vocabulary.tongues.is_empty() {
             return asked;
+        }
+        if let Some(word) = wish::counted(text) {
+            index.vocabulary.known(word, tongue, &mut asked.counted);
         }
         let mut names_ids = Vec::new();
         index.vocabulary.known(names, tongue, &mut names_ids);
@@ -145,6 +158,7 @@ impl Asked {
             _ => {}
         });
         let mut last: Option<u32> = None;
+        let mut phrased = 0;
         for at in 0..pieces.len() {
             if self.terms.len() == TERMS {
                 return;
@@ -174,6 +188,20 @@ impl Asked {
                     ids.extend(vocabulary.number(&here).map(|id| (id, 1.0)));
                 }
             }
+            // What the first word of a phrase stands for, the others do not say once more.
+            let words: Vec<&str> = pieces[at..].iter().take(6).map(|(word, ..)| word.as_str()).collect();
+            let phrase = (at >= phrased).then(|| tongues[self.tongue].phrase(&words)).flatten();
+            if let Some((count, meant)) = &phrase {
+                phrased = at + count;
+                let meant = meant.iter().filter_map(|stem| vocabulary.number(stem)).map(|id| (id, MEANT));
+                if stop {
+                    ids.clear();
+                }
+                ids.extend(meant);
+                (stop, light) = (false, false);
+            } else if at < phrased {
+                light = true;
+            }
             if stop {
                 last = None;
                 continue;
@@ -191,7 +219,7 @@ impl Asked {
                 let one = tongues[self.tongue].stem(&format!("{}{word}", pieces[at - 1].0));
                 ids.extend(vocabulary.number(&one).map(|id| (id, 1.0)));
             }
-            if !light && !is_name {
+            if !light && !is_name && phrase.is_none() {
                 for other in tongues[self.tongue].alike(&stem) {
                     ids.extend(vocabulary.number(other).map(|id| (id, OTHER)));
                 }
@@ -224,7 +252,10 @@ impl Asked {
                 Some(id) => index.rarity(Some(id)),
                 None => UNKNOWN * index.rarity(None),
             };
-            let weight = part.weight * rarity * if light { LIGHT } else { 1.0 };
+            let rarity = rarity.powf(RARITY);
+            let headed = ids.iter().any(|(id, fit)| *fit >= 1.0 && index.is_headed(*id));
+            let factor = if ids.is_empty() || headed { 1.0 } else { UNHEADED };
+            let weight = factor * part.weight * rarity * if light { LIGHT } else { 1.0 };
             let counts = !light && part.wanted;
             self.terms.push(Term { written: text[range.clone()].to_owned(), ids, weight, counts, light });
         }
@@ -276,6 +307,32 @@ impl Asked {
         (held / self.total.max(f32::MIN_POSITIVE), covered)
     }
 
+    /// Which words of the question are among these stems as they are, rather than as another for the same thing, as bits.
+    pub(super) fn plain(&self, terms: &[u32]) -> u64 {
+        let exact = terms.iter().filter_map(|id| self.by_id.get(id)).filter(|(_, fit)| *fit >= 1.0);
+        exact.fold(0, |bits, (more, _)| bits | more)
+    }
+
+    /// Does a text say how many there are of what the question wants counted: "59100 software packages"?
+    pub(super) fn counts(&self, vocabulary: &Vocabulary, text: &str) -> bool {
+        const APART: usize = 3;
+        if self.counted.is_empty() {
+            return false;
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let is_number = |word: &str| {
+            word.starts_with(|c: char| c.is_ascii_digit())
+                && word.trim_end_matches(',').bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','))
+        };
+        let mut near = Vec::new();
+        words.iter().enumerate().filter(|(_, word)| is_number(word)).any(|(at, _)| {
+            near.clear();
+            let next = &words[at + 1..(at + 1 + APART).min(words.len())];
+            next.iter().for_each(|word| vocabulary.known(word, self.tongue, &mut near));
+            near.iter().any(|id| *id != BREAK && self.counted.contains(id))
+        })
+    }
+
     /// The share of the whole question that these words are.
     pub(super) fn held(&self, covered: u64) -> f32 {
         let mut held = 0.0;
@@ -297,16 +354,26 @@ impl Asked {
     }
 }
 
-/// Which of the site's languages a question is in: the one that has most of its small words, else the visitor's, else that
-/// of most pages.
+/// Which of the site's languages a question is in: the one that has most of its small words, of equals the one that the
+/// text looks like, the visitor's, or that of most pages.
 fn tongue(index: &Index, text: &str, locale: Option<&str>) -> usize {
     let tongues = &index.vocabulary.tongues;
     if tongues.len() < 2 {
         return 0;
     }
+    let mut speakers = index.vocabulary.speakers();
+    let mut small = vec![0usize; tongues.len()];
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    for word in words.take(4 * TERMS).map(str::to_lowercase) {
+        for (count, speaker) in small.iter_mut().zip(&mut speakers) {
+            *count += usize::from(speaker.is_stop(&word));
+        }
+    }
+    let most = small.iter().copied().max().unwrap_or_default();
     let find = |language| tongues.iter().position(|tongue| tongue.language == language);
-    let wanted = locale.and_then(languages::of_tag).and_then(find);
-    languages::guess(text).and_then(find).or(wanted).unwrap_or_default()
+    let likely = [languages::guess(text), locale.and_then(languages::of_tag)];
+    let mut likely = likely.into_iter().flatten().filter_map(find);
+    likely.find(|at| small[*at] == most).or(small.iter().position(|count| *count == most)).unwrap_or_default()
 }
 
 /// Calls `with` with the number of every bit that is set.

@@ -69,6 +69,8 @@ mod weight {
     /// It is of the kind that the question points to; it shows code or a table.
     pub(super) const WISHED: f32 = 0.15;
     pub(super) const SHOWS: f32 = 0.06;
+    /// It says how many there are of what the question wants counted.
+    pub(super) const COUNTED: f32 = 0.4;
     /// Many pages link to its page.
     pub(super) const LINKED: f32 = 0.12;
     /// The search library's fields.
@@ -83,10 +85,15 @@ pub(super) struct Ranked {
     pub(super) score: f32,
     /// Which words of the question it holds, as bits; and which of them its heading and its page's title hold.
     pub(super) covered: u64,
-    /// The share of the question that one sentence of it holds, with its headings.
-    pub(super) close: f32,
     pub(super) headed: u64,
     pub(super) titled: u64,
+    /// Which words of the question stand there as they are, rather than as others for the same thing, as bits.
+    pub(super) plain: u64,
+    /// The share of the question that its heading holds, and that times what else the heading says.
+    pub(super) heading: f32,
+    pub(super) aimed: f32,
+    /// The longest run of the question's very words, as a share.
+    pub(super) verbatim: f32,
     /// How near its meaning is, from 0 to 1; `None` where only words were searched.
     pub(super) near: Option<f32>,
 }
@@ -106,7 +113,11 @@ pub(super) fn rank(index: &Index, asked: &Asked, query: &str) -> Vec<Ranked> {
     let verbatim = Verbatim::new(query);
     for ranked in ranked.iter_mut().take(COMPARED) {
         let text = plain::text(index.markdown(ranked.entry)).0;
-        ranked.score += weight::VERBATIM * verbatim.share(&[&text, index.heading(ranked.entry)]);
+        ranked.verbatim = verbatim.share(&[&text, index.heading(ranked.entry)]);
+        ranked.score += weight::VERBATIM * ranked.verbatim;
+        if asked.counts(&index.vocabulary, &text) {
+            ranked.score += weight::COUNTED;
+        }
     }
     ranked.sort_by(best_first);
     raise_neighbours(index, &mut ranked);
@@ -184,7 +195,7 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
     let mut terms = Vec::with_capacity(entry.length as usize + 16);
     index.vocabulary.known(&text, usize::from(leaf.tongue), &mut terms);
     let sentences: Vec<&[u32]> = terms.split(|term| *term == BREAK).collect();
-    let Held { covered, body, close, exact } = Held::of(index, asked, &sentences, named, entry.length);
+    let Held { covered, plain, body, close, exact } = Held::of(index, asked, &sentences, named, entry.length);
     // Links that say nearly all of the question say what their page is about.
     let covered = covered | named | if asked.share(linked) >= LINKED_TO { linked } else { 0 };
     let aimed = aimed(index, asked, &section.heading_terms);
@@ -213,12 +224,17 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         + if_so(is_wished, weight::WISHED)
         + if_so(matches!(entry.form, Form::Code | Form::Table), weight::SHOWS)
         + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
-    Ranked { entry: at, page: section.page, score, covered, close, headed, titled, near: None }
+    let titles = [&*section.heading_terms, &*section.above_terms, &*leaf.title_terms];
+    let plain = titles.iter().fold(plain, |bits, terms| bits | asked.plain(terms));
+    let (page, near, verbatim, aimed) = (section.page, None, 0.0, aimed * heading);
+    Ranked { entry: at, page, score, covered, headed, titled, plain, heading, aimed, verbatim, near }
 }
 
 /// What the text of a passage holds of a question.
 struct Held {
     covered: u64,
+    /// The words of the question that it holds as they are.
+    plain: u64,
     /// The share of the question that it holds, words counting more that come again.
     body: f32,
     /// The share that one sentence holds, together with the headings.
@@ -252,7 +268,8 @@ impl Held {
         let long = 0.4 + 0.6 * length as f32 / index.average.max(1.0);
         let weights = asked.terms.iter().zip(counts).zip(fits);
         let body: f32 = weights.map(|((term, n), fit)| term.weight * fit * n / (n + SATURATION * long)).sum();
-        Self { covered, body: body / asked.total.max(f32::MIN_POSITIVE), close, exact }
+        let plain = sentences.iter().fold(0, |bits, sentence| bits | asked.plain(sentence));
+        Self { covered, plain, body: body / asked.total.max(f32::MIN_POSITIVE), close, exact }
     }
 }
 

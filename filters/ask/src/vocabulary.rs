@@ -16,7 +16,7 @@ use tantivy::tokenizer::{
 use super::{
     bytes::{Reading, Writing},
     compounds, languages, spelling,
-    synonyms::{ALIKE, LIGHT, STOP},
+    synonyms::{ALIKE, LIGHT, PHRASES, STOP},
     tokens::{self, Piece, WHOLE},
 };
 
@@ -52,6 +52,7 @@ pub(super) struct Speaker {
     stops: Arc<HashSet<String>>,
     /// Stems of other words for the same thing.
     alike: Arc<HashMap<String, Vec<String>>>,
+    tag: &'static str,
 }
 
 impl Speaker {
@@ -69,7 +70,7 @@ impl Speaker {
             }
         }
         let stops = Arc::new(listed(STOP, tag).map(str::to_owned).collect());
-        Self { stemmer, stop_filter, stops, alike: Arc::new(alike) }
+        Self { stemmer, stop_filter, stops, alike: Arc::new(alike), tag }
     }
 
     /// The stem of a word in small letters.
@@ -81,6 +82,18 @@ impl Speaker {
     pub(super) fn is_stop(&mut self, word: &str) -> bool {
         self.stops.contains(word)
             || self.stop_filter.as_mut().is_some_and(|filter| !filter.token_stream(word).advance())
+    }
+
+    /// The phrase that these words in small letters begin with: how many words it has, and the stems of what it means.
+    pub(super) fn phrase(&mut self, words: &[&str]) -> Option<(usize, Vec<String>)> {
+        let phrases = PHRASES.iter().filter(|(of, _)| *of == self.tag).flat_map(|(_, phrases)| phrases.iter());
+        let begins = |phrase: &&&(&str, &str)| {
+            let mut said = words.iter();
+            phrase.0.split(' ').all(|word| said.next() == Some(&word))
+        };
+        let (phrase, meant) =
+            phrases.clone().filter(|phrase| begins(&phrase)).max_by_key(|(phrase, _)| phrase.len())?;
+        Some((phrase.split(' ').count(), meant.split(' ').map(|word| self.stem(word)).collect()))
     }
 
     /// Stems of words that may stand for the one of this stem.
@@ -337,5 +350,8 @@ mod tests {
         assert_eq!(english.alike("delet"), ["remov", "eras"]);
         assert!(Tongue::new(Language::English).is_light("show") && !Tongue::new(Language::English).is_light("bag"));
         assert!(Speaker::new(Language::German).is_stop("und"));
+        let meant = english.phrase(&["get", "rid", "of", "it"]);
+        assert!(meant.is_some_and(|(words, stems)| words == 3 && stems.contains(&"remov".to_owned())));
+        assert_eq!(english.phrase(&["get", "it"]), None);
     }
 }

@@ -58,9 +58,39 @@ pub(super) fn of(text: &str) -> Wish {
     }
 }
 
+/// The word for what is to be counted: "packages" in "how many packages are there".
+pub(super) fn counted(text: &str) -> Option<&str> {
+    const COUNTS: [&str; 11] = [
+        "how many ",
+        "wie viele ",
+        "wieviele ",
+        "combien de ",
+        "cuántos ",
+        "cuántas ",
+        "quanti ",
+        "quante ",
+        "quantos ",
+        "quantas ",
+        "hoeveel ",
+    ];
+    let small = text.to_lowercase();
+    // Where small letters take as many bytes, what stands there is where it is in the text.
+    let after = COUNTS.iter().find_map(|mark| small.find(mark).map(|at| at + mark.len()))?;
+    let word = text.get(after..)?.split(|c: char| !c.is_alphanumeric()).next()?;
+    (small.len() == text.len() && !word.is_empty()).then_some(word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_to_be_counted_follows_how_many() {
+        assert_eq!(counted("How many packages come with it?"), Some("packages"));
+        assert_eq!(counted("Und wie viele Pakete?"), Some("Pakete"));
+        assert_eq!(counted("How many"), None);
+        assert_eq!(counted("What is it?"), None);
+    }
 
     #[test]
     fn question_words_point_to_kinds() {

@@ -13,16 +13,17 @@ use frontdesk_answers::{
     form::{Filled, Inputs, Judged, Submitted},
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use serde_json::{Map, Value};
+
 use url::{Position, Url};
 
 use super::{
     Call, Failed,
     call::{Answer, CallPlan},
+    files,
     form_plan::{FormCall, FormPlan},
     records, shape,
     step::Step,
-    trouble::{failed, not_kept},
+    trouble::failed,
 };
 use frontdesk_base::fault::{Fault, Refusal};
 
@@ -92,7 +93,7 @@ impl<'a> Step<'a> {
             Ok(page) => page,
             Err(exchanged) => return exchanged,
         };
-        let inputs = match self.with_files(filled.inputs.clone()).await {
+        let inputs = match files::filled(self.desk, self.ask.caller, filled.inputs.clone()).await {
             Ok(inputs) => inputs,
             Err(refusal) => return Exchanged::Withheld(refusal),
         };
@@ -382,28 +383,5 @@ fn nothing_sent(failure: Failed) -> Refusal {
             refusal.saying("The site did not give the page with its form in time. Nothing was sent; try again later.")
         }
         _ => refusal,
-    }
-}
-
-impl Step<'_> {
-    /// The inputs, with files that are named by a ticket or sent along.
-    async fn with_files(
-        &self,
-        inputs: Map<String, Value>,
-    ) -> Result<Vec<(String, frontdesk_answers::form::Input)>, Refusal> {
-        use frontdesk_answers::form::Input;
-        let mut filled = Vec::with_capacity(inputs.len());
-        for (name, value) in inputs {
-            let input = match super::files::upload(self.desk, self.ask.caller, &value).await.map_err(not_kept)? {
-                super::files::Sent::NoFile => Input::Value(value),
-                super::files::Sent::File(upload) => Input::File(upload),
-                super::files::Sent::Wrong(why) => {
-                    let violation = frontdesk_base::schema::Violation::of(&name, why);
-                    return Err(Refusal { violations: vec![violation], ..Fault::InvalidInput.into() });
-                }
-            };
-            filled.push((name, input));
-        }
-        Ok(filled)
     }
 }

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use frontdesk_answers::{File, LARGEST_FILE, form::Upload};
+use frontdesk_answers::{
+    File, LARGEST_FILE,
+    form::{Input, Upload},
+};
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Desk, Endpoint, Told, not_kept, records,
@@ -19,6 +22,7 @@ use frontdesk_base::{
     boxed,
     fault::{Fault, Refusal},
     reply::Reply,
+    schema::Violation,
     text::hex,
 };
 use frontdesk_caller::Caller;
@@ -190,10 +194,35 @@ fn key(id: &str) -> String {
 }
 
 /// A value that may be a file for a form.
-pub(super) enum Sent {
+enum Sent {
     NoFile,
     File(Upload),
     Wrong(&'static str),
+}
+
+/// The inputs of a form, with files that a ticket names or that were sent along.
+///
+/// # Errors
+///
+/// The store is unavailable, or one of the files is not valid.
+pub(super) async fn filled(
+    desk: &Desk<'_>,
+    caller: &Caller,
+    inputs: Map<String, Value>,
+) -> Result<Vec<(String, Input)>, Refusal> {
+    let mut filled = Vec::with_capacity(inputs.len());
+    for (name, value) in inputs {
+        let input = match upload(desk, caller, &value).await.map_err(not_kept)? {
+            Sent::NoFile => Input::Value(value),
+            Sent::File(upload) => Input::File(upload),
+            Sent::Wrong(why) => {
+                let violation = Violation::of(&name, why);
+                return Err(Refusal { violations: vec![violation], ..Fault::InvalidInput.into() });
+            }
+        };
+        filled.push((name, input));
+    }
+    Ok(filled)
 }
 
 /// Reads a file out of an input: by a ticket (`{ url }`), or sent along (`{ data, name, media_type }`, or a `data:` URL).
@@ -201,7 +230,7 @@ pub(super) enum Sent {
 /// # Errors
 ///
 /// The store is unavailable.
-pub(super) async fn upload(desk: &Desk<'_>, caller: &Caller, value: &Value) -> Result<Sent, NotKept> {
+async fn upload(desk: &Desk<'_>, caller: &Caller, value: &Value) -> Result<Sent, NotKept> {
     let own = desk.compiled.settings.paths.files.path.trim_end_matches('/');
     let name = value["name"].as_str().unwrap_or("file").to_owned();
     if let Some(url) = value["url"].as_str().filter(|url| url.contains(own)) {
