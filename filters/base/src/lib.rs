@@ -18,6 +18,7 @@ pub mod expand;
 pub mod fault;
 pub mod id;
 pub mod media;
+pub mod method_override;
 pub mod openapi_schema;
 pub mod page_type;
 pub mod parameter;

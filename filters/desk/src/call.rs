@@ -25,7 +25,7 @@ use url::Url;
 
 use self::{body_form::Form, failures::Failures, names::Names, parts::Parts};
 pub use self::{
-    headers::static_header,
+    headers::{header_of_input, static_header},
     wire::{Answer, Call, Failed, READ, Upstream},
 };
 use super::{
@@ -113,6 +113,7 @@ impl CallPlan {
         };
         let page = form.iter().flat_map(|form| form.page.names());
         let in_path: HashSet<String> = target.names().chain(page).map(str::to_owned).collect();
+        let is_form = matches!(body, Form::Urlencoded | Form::Multipart);
         let usual = if matches!(body, Form::Query) { ParameterPlace::Query } else { ParameterPlace::Body };
         let extract = call.extract.as_ref().and_then(|declared| Extract::new(declared).ok()).map(Arc::new);
         let promised = capability.output_schema.as_ref().filter(|_| extract.is_some());
@@ -129,7 +130,7 @@ impl CallPlan {
             // A path that the operator wrote out is intended, hidden or not.
             hides: settings.firewall.hide && call.url.is_none() && target.names().next().is_some(),
             target,
-            names: Names::new(capability, call, &query, in_path, usual),
+            names: Names::new(capability, call, &query, in_path, (usual, is_form)),
             body,
             body_optional,
             content_type,

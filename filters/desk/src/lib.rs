@@ -74,7 +74,7 @@ use approval::ESCALATED;
 use audit::Audit;
 pub use authority::Authority;
 pub use background::{Background, Busy, Errand, Finish, permission_of};
-pub use call::{Answer, Call, Failed, READ, Upstream, static_header};
+pub use call::{Answer, Call, Failed, READ, Upstream, header_of_input, static_header};
 pub use compiled::Compiled;
 pub use data::Data;
 pub use declaration::EXTENSION;

@@ -1,5 +1,6 @@
 //! The headers that a call carries besides those of every request, and which of them may be declared.
 
+use frontdesk_base::method_override;
 use frontdesk_caller::forwarded::{self, Meaning};
 use frontdesk_config::{Call, ResponseKind};
 use http::{HeaderName, HeaderValue, header};
@@ -29,7 +30,7 @@ pub(super) fn of_every_call(call: &Call) -> Option<Vec<(HeaderName, HeaderValue)
 ///
 /// The reason why it is not allowed. The operator may not set headers of routing, framing or length.
 pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
-    const OURS: [HeaderName; 13] = [
+    const OURS: [HeaderName; 14] = [
         header::HOST,
         header::CONTENT_LENGTH,
         header::TRANSFER_ENCODING,
@@ -41,6 +42,8 @@ pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
         header::EXPECT,
         header::VIA,
         header::ACCEPT_ENCODING,
+        // The audit log and the site's log are brought together by it.
+        HeaderName::from_static("x-request-id"),
         HeaderName::from_static("keep-alive"),
         HeaderName::from_static("proxy-connection"),
     ];
@@ -49,5 +52,21 @@ pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
         return Err("is set by Frontdesk itself".into());
     }
     let value = HeaderValue::from_str(value).map_err(|_| "is not the value of a header".to_owned())?;
+    Ok((name, value))
+}
+
+/// A header that an input of a call becomes.
+///
+/// # Errors
+///
+/// The reason why it is not allowed: those of [`static_header`], and headers by which a caller would change the method,
+/// the coding of the body, or who it is to a proxy in between.
+pub fn header_of_input(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    const NOT_FROM_CALLERS: [HeaderName; 3] =
+        [header::PROXY_AUTHORIZATION, header::CONTENT_ENCODING, HeaderName::from_static("http2-settings")];
+    let (name, value) = static_header(name, value)?;
+    if NOT_FROM_CALLERS.contains(&name) || method_override::is_header(name.as_str()) {
+        return Err("cannot come from a caller".into());
+    }
     Ok((name, value))
 }

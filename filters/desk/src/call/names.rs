@@ -5,6 +5,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
+use frontdesk_base::method_override;
 use frontdesk_config::{Call, Capability, Parameter, ParameterPlace};
 use serde_json::{Map, Value};
 
@@ -28,6 +29,8 @@ pub(super) struct Names {
     in_path: HashSet<String>,
     /// Where an input goes that has no other place.
     usual: ParameterPlace,
+    /// Whether the members of a whole body become fields of a form.
+    is_form: bool,
 }
 
 impl Names {
@@ -37,7 +40,7 @@ impl Names {
         call: &Call,
         query: &str,
         in_path: HashSet<String>,
-        usual: ParameterPlace,
+        (usual, is_form): (ParameterPlace, bool),
     ) -> Self {
         let renamed: HashMap<String, String> = call.rename_input.iter().cloned().collect();
         let fixed: HashSet<String> =
@@ -49,7 +52,7 @@ impl Names {
         let taken =
             renamed.values().chain(&fixed).chain(&method_override).map(|name| folded(name).into_owned()).collect();
         let parameters = call.parameters.iter().cloned().collect();
-        Self { renamed, taken, fixed, declared, parameters, in_path, usual }
+        Self { renamed, taken, fixed, declared, parameters, in_path, usual, is_form }
     }
 
     /// The site's name for an input.
@@ -85,12 +88,15 @@ impl Names {
             return Err(foreign(name));
         }
         let value = input.get(name).unwrap_or(&Value::Null);
-        if let Some(style) = self.written(name).and_then(|parameter| parameter.style)
-            && style.spreads(value).any(|key| self.taken.contains(&*folded(key)) || self.is_sent(input, name, key))
-        {
-            return Err(foreign(name));
+        let written = self.written(name);
+        let spread =
+            written.and_then(|parameter| parameter.style.as_ref()).into_iter().flat_map(|style| style.spreads(value));
+        let is_whole = self.is_form && written.and_then(|parameter| parameter.place) == Some(ParameterPlace::Body);
+        let members = value.as_object().filter(|_| is_whole).into_iter().flat_map(Map::keys).map(String::as_str);
+        match spread.chain(members).all(|key| self.is_free(input, name, key)) {
+            true => Ok(self.theirs(name)),
+            false => Err(foreign(name)),
         }
-        Ok(self.theirs(name))
     }
 
     /// Whether an input that is not renamed would be taken for another one at the site.
@@ -110,9 +116,14 @@ impl Names {
         declared.or_else(in_path).unwrap_or(self.usual)
     }
 
-    /// Whether another input has this name at the site.
-    fn is_sent(&self, input: &Map<String, Value>, own: &str, key: &str) -> bool {
-        input.keys().filter(|name| *name != own).any(|name| self.theirs(name) == key)
+    /// Whether a member of an input can be a name of its own at the site: no other input, sent or not, has it in any
+    /// spelling, and it is no name that changes the method.
+    fn is_free(&self, input: &Map<String, Value>, own: &str, key: &str) -> bool {
+        let folded_key = folded(key);
+        let mut others = self.declared.iter().chain(input.keys()).filter(|name| *name != own);
+        !method_override::is_field(key)
+            && !self.taken.contains(&*folded_key)
+            && !others.any(|name| folded(self.theirs(name)) == folded_key)
     }
 }
 

@@ -8,7 +8,7 @@ use frontdesk_config::{Parameter, ParameterPlace};
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::{body_form::Form, headers::static_header, multipart};
+use super::{body_form::Form, headers::header_of_input, multipart};
 
 /// The inputs of one call, by their place in the request.
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl<'v> Parts<'v> {
         let Some(style) = style.or_else(|| Style::named("simple", None)) else { return Ok(()) };
         let Some(text) = style.in_header(value) else { return Ok(()) };
         let unfit = "This value cannot be sent: it has a character that no header has, or its name is taken.";
-        let header = static_header(name, &text).map_err(|_| unfit)?;
+        let header = header_of_input(name, &text).map_err(|_| unfit)?;
         if self.headers.iter().any(|(other, _)| *other == header.0) {
             return Err(unfit.into());
         }

@@ -49,6 +49,34 @@ fn nobody_gets_around_a_name() {
 }
 
 #[test]
+fn no_member_of_an_input_gets_around_the_checks_of_another_one() {
+    let schema = r#"input_schema = { type = "object", properties = { filter = { type = "object" }, limit = { maximum = 10 } } }"#;
+    let search = plan(&format!(
+        "upstream = {{ method = \"GET\", path = \"/f\", parameters = {{ filter = {{ style = \"form\", explode = true }} }} }}\n{schema}"
+    ));
+    assert_eq!(called(&search, &json!({ "filter": { "a": 1 }, "limit": 2 })).unwrap().0, "GET /f?limit=2&a=1");
+    for key in ["limit", "Limit", "limit ", "limit[]", "_method", "X-HTTP-Method-Override"] {
+        assert_eq!(called(&search, &json!({ "filter": { key: 99 } })), Err("/filter".into()), "{key}");
+    }
+    let form = plan(&format!(
+        "upstream = {{ path = \"/f\", body = \"form\", parameters = {{ filter = {{ in = \"body\" }} }} }}\n{schema}"
+    ));
+    assert_eq!(called(&form, &json!({ "filter": { "a": 1 } })).unwrap().1, "a=1");
+    for key in ["_method", "limit", "LIMIT"] {
+        assert_eq!(called(&form, &json!({ "filter": { key: "DELETE" } })), Err("/filter".into()), "{key}");
+    }
+}
+
+#[test]
+fn no_input_becomes_a_header_that_changes_the_request() {
+    for name in ["X-HTTP-Method-Override", "X-Request-Id", "Proxy-Authorization", "Content-Encoding", "HTTP2-Settings"]
+    {
+        assert!(header_of_input(name, "x").is_err(), "{name}");
+    }
+    assert!(header_of_input("X-Channel", "x").is_ok());
+}
+
+#[test]
 fn the_operator_chooses_headers_but_not_those_of_the_message() {
     for name in [
         "Host",

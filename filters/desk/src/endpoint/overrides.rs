@@ -3,6 +3,7 @@
 //! Frameworks let clients that can send only GET and POST name another method in a header (`X-HTTP-Method-Override`),
 //! in the query or in a form (`_method`). Some apply it to a GET too (WordPress, Slim).
 
+use frontdesk_base::method_override;
 use http::{HeaderMap, Method};
 
 /// Whether the site may see another method. Forms are not parsed here: any POST may have an override in its body.
@@ -10,20 +11,14 @@ pub(super) fn may_be_overridden(method: &Method, target: &str, headers: Option<&
     *method == Method::POST || in_query(target) || headers.is_some_and(in_headers)
 }
 
-/// All known header names contain the word. A preflight asks about a method, and does not use it.
 fn in_headers(headers: &HeaderMap) -> bool {
-    headers.keys().any(|name| name.as_str().contains("method") && name.as_str() != "access-control-request-method")
+    headers.keys().any(|name| method_override::is_header(name.as_str()))
 }
 
 fn in_query(target: &str) -> bool {
     let Some((_, query)) = target.split_once('?') else { return false };
     let pairs = query.split(['&', ';']).flat_map(|pair| url::form_urlencoded::parse(pair.as_bytes()));
-    pairs.into_iter().any(|(name, _)| {
-        let name = name.split(['[', '\0']).next().unwrap_or_default().trim();
-        // PHP reads dots and blanks as underscores.
-        let name = name.to_lowercase().replace(['.', ' ', '-'], "_");
-        name == "_method" || name.ends_with("method_override") || name.ends_with("http_method")
-    })
+    pairs.into_iter().any(|(name, _)| method_override::is_field(&name))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use super::{
     schemas::Schemas,
     style::{self, Styled},
 };
-use frontdesk_filters::desk::static_header;
+use frontdesk_filters::desk::header_of_input;
 
 /// The input of an operation.
 #[derive(Default)]
@@ -173,8 +173,12 @@ impl Input {
         }
         let place = match place {
             "query" => "query",
-            "header" if !name.eq_ignore_ascii_case("cookie") && static_header(name, "").is_ok() => "header",
-            "header" => return self.notes.push(leave_out("Frontdesk sets it itself, or it is no header's name")),
+            "header" if !name.eq_ignore_ascii_case("cookie") && header_of_input(name, "").is_ok() => "header",
+            "header" => {
+                return self
+                    .notes
+                    .push(leave_out("Frontdesk sets it itself, a caller must not, or it is no header's name"));
+            }
             _ => return self.notes.push(leave_out("see upstream.headers")),
         };
         let value = self.schema_of(parameter, schemas);

@@ -73,6 +73,7 @@ impl Media {
         let can_be_written = |kind: &String| !kind.contains("${") && media_type(kind).is_ok();
         if media.content_type.as_ref().is_some_and(|kind| !can_be_written(kind)) {
             media.unfit = Some("the media type of the body cannot be written".into());
+            media.content_type = None;
         }
         if media.unfit.is_none() && rank > 0 && content.len() > 1 {
             let others: Vec<&str> = content.keys().map(String::as_str).filter(|other| *other != key).collect();

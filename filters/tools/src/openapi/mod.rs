@@ -141,7 +141,8 @@ fn probe(server: &Server, from: &str, capabilities: &[Capability]) -> Option<Str
             && capability.input_schema.get("required").is_none()
     };
     let path = &capabilities.iter().find(is_read)?.target.1;
-    location.join(path).ok().map(String::from)
+    // A path that begins with `//` names another host.
+    location.join(path).ok().filter(|url| url.origin() == location.origin()).map(String::from)
 }
 
 /// Orders capabilities by their groups, the groups in the order in which they come first.
