@@ -132,8 +132,11 @@ FILE = ', response = "file"'
 # Keywords that have to come back as they were declared.
 JSON_SCHEMA = (
     '{ "$schema" = "https://json-schema.org/draft/2020-12/schema", type = "object", additionalProperties = false, '
-    '"$defs" = { address = { type = "object", properties = { street = { type = "string" }, city = { type = "string" } } } }, '
-    'properties = { name = { type = "string" }, address = { "$ref" = "#/$defs/address" } } }'
+    '"$defs" = { address = { "$anchor" = "addressDef", type = "object", '
+    'properties = { street = { type = "string" }, city = { type = "string" } } } }, '
+    'properties = { name = { type = "string" }, address = { "$ref" = "#/$defs/address" } }, '
+    'allOf = [{ anyOf = [{ required = ["name"] }, { required = ["address"] }] }], '
+    'if = { required = ["name"] }, then = { required = ["address"] }, else = { required = ["address"] } }'
 )
 # Arguments that a header repeats.
 HEADERS = (

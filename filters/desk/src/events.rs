@@ -8,10 +8,11 @@ use frontdesk_base::reply::Reply;
 /// The reply to one request, as it leaves. The handler's reply is its last part once it has begun.
 #[async_trait]
 pub trait Events: Send + Sync {
-    /// Begins the reply: status, headers and the first part of the body. `false`: the client has left.
+    /// Begins the reply: status, headers and the first part of the body. Returns once they are written; `false`: the
+    /// client has left.
     async fn begin(&self, head: Reply) -> bool;
 
-    /// Sends another part. `false`: the client has left.
+    /// Sends another part, in the same way.
     async fn send(&self, part: Bytes) -> bool;
 
     /// Whether the reply has begun.

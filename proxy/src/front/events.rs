@@ -11,15 +11,21 @@ use bytes::Bytes;
 use frontdesk_filters::{Reply, Serving, desk::Events};
 use http::Version;
 use pingora::{Result, http::RequestHeader};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::{
+    mpsc::{Receiver, Sender, channel},
+    oneshot,
+};
 
 use super::{Front, serve::named};
 
-/// Parts that wait for the client. A call that makes more of them waits too.
-const WAITING: usize = 4;
-
 /// What leaves next.
-pub(crate) enum Part {
+pub(crate) struct Part {
+    what: What,
+    /// Told once it is written; dropped if it cannot be.
+    written: oneshot::Sender<()>,
+}
+
+enum What {
     /// The head, and the first of the body.
     Head(Box<Reply>),
     Body(Bytes),
@@ -32,7 +38,13 @@ pub(crate) fn may_stream(serving: &Serving, request: &RequestHeader) -> bool {
 
 /// The way of parts from a call to its client.
 pub(crate) fn parts() -> (Sender<Part>, Receiver<Part>) {
-    channel(WAITING)
+    channel(1)
+}
+
+/// Has a part written. `false`: the client has left.
+async fn put(sender: &Sender<Part>, what: What) -> bool {
+    let (written, heard) = oneshot::channel();
+    sender.send(Part { what, written }).await.is_ok() && heard.await.is_ok()
 }
 
 /// The reply of one call, as the call sees it.
@@ -48,11 +60,11 @@ impl Events for Outgoing<'_> {
     async fn begin(&self, head: Reply) -> bool {
         self.has_begun.store(true, Ordering::Relaxed);
         let head = named(head, self.request_id);
-        self.sender.send(Part::Head(Box::new(head))).await.is_ok()
+        put(&self.sender, What::Head(Box::new(head))).await
     }
 
     async fn send(&self, part: Bytes) -> bool {
-        self.sender.send(Part::Body(part)).await.is_ok()
+        put(&self.sender, What::Body(part)).await
     }
 
     fn has_begun(&self) -> bool {
@@ -111,19 +123,20 @@ pub(crate) async fn carry(
 }
 
 async fn write(part: Part, client: &mut dyn Client, begun: &mut bool) -> Result<()> {
-    match part {
-        Part::Head(head) => {
+    match part.what {
+        What::Head(head) => {
             *begun = true;
-            client.begin(*head).await
+            client.begin(*head).await?;
         }
-        Part::Body(part) => client.part(part, false).await,
+        What::Body(part) => client.part(part, false).await?,
     }
+    // A call that was broken off does not wait for it.
+    let _ = part.written.send(());
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use http::StatusCode;
     use pingora::{Error, ErrorType};
 
@@ -162,18 +175,19 @@ mod tests {
         Reply::new(StatusCode::OK, "text/event-stream", body)
     }
 
-    /// A call that sends so many parts; and whether it was told that its client has left.
+    /// A call that sends so many parts; and whether it was told at once that its client has left.
     async fn carried(sends: usize, client: &mut Written) -> (Result<Option<Reply>>, bool) {
         let (sender, receiver) = parts();
-        let (told, heard) = tokio::sync::oneshot::channel();
+        let leaves_after = client.leaves_after.unwrap_or(usize::MAX);
+        let (told, heard) = oneshot::channel();
         let call = async move {
-            let mut is_there = true;
+            let (mut is_there, mut told_in_time) = (true, true);
             for n in 0..sends {
-                let part = if n == 0 { Part::Head(Box::new(reply("head"))) } else { Part::Body(format!("{n}").into()) };
-                is_there &= sender.send(part).await.is_ok();
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                let what = if n == 0 { What::Head(Box::new(reply("head"))) } else { What::Body(format!("{n}").into()) };
+                is_there &= put(&sender, what).await;
+                told_in_time &= is_there == (n < leaves_after);
             }
-            let _ = told.send(!is_there);
+            let _ = told.send(!is_there && told_in_time);
             Ok(reply("last"))
         };
         (carry(call, receiver, client).await, heard.await.unwrap())

@@ -32,7 +32,7 @@ const ROUNDS: usize = 4;
 const LOOK: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 const AT_FIRST: Duration = Duration::from_secs(20);
 /// How often it is looked whether the client is still there.
-const KNOCK: Duration = Duration::from_secs(15);
+const KNOCK: Duration = Duration::from_secs(5);
 /// The error that sends a client to an address (2025-11-25).
 const GO_THERE: i32 = -32042;
 
@@ -207,6 +207,7 @@ impl Dialogue<'_> {
                 open.close(self.desk).await;
                 return match answers::is_canceled(self.desk, session, &self.request.id).await {
                     true => Heard::Not(CANCELED),
+                    false if !stream::knock(events).await => Heard::Not(GONE),
                     false => Heard::Answer(answer),
                 };
             }
