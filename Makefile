@@ -67,10 +67,10 @@ browser: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/browser/run ./target/debug/frontdesk
 
-# Calls unmodified software without a REST API: sites by their forms, GraphQL, SOAP, XML-RPC, JSON-RPC. SITES=django for
-# one of them.
+# Calls unmodified software without a REST API: sites by their forms, GraphQL, SOAP, XML-RPC, JSON-RPC; and sends forms as
+# Chromium does. SITES=django for one of them.
 sites: setup
-	@deploy/setup node npm php
+	@deploy/setup chromium node npm php
 	$(CARGO) build --locked --bin frontdesk
 	tests/sites/run ./target/debug/frontdesk $(SITES)
 
