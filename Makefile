@@ -74,14 +74,12 @@ browser: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/browser/run ./target/debug/frontdesk
 
-# Calls unmodified sites without an API: a Django site and one with Flask-WTF. SITES=django for one of them.
-sites: setup target/sites/bin/python
+# Calls unmodified software without a REST API: sites by their forms, GraphQL, SOAP, XML-RPC, JSON-RPC; and sends forms as
+# Chromium does. SITES=django for one of them.
+sites: setup
+	@deploy/setup chromium node npm php
 	$(CARGO) build --locked --bin frontdesk
-	target/sites/bin/python tests/sites/trial.py ./target/debug/frontdesk $(SITES)
-
-target/sites/bin/python:
-	python3 -m venv target/sites
-	target/sites/bin/pip install --quiet django flask flask-wtf
+	tests/sites/run ./target/debug/frontdesk $(SITES)
 
 # Compares real applications directly and through Frontdesk, in a headless Chromium: nothing may differ.
 apps: setup

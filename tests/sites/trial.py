@@ -1,93 +1,12 @@
-"""Calls unmodified sites without an API through Frontdesk, over AICP and MCP: `make sites`.
+"""Calls unmodified sites without an API through Frontdesk, over AICP and MCP: a Django site and one with Flask-WTF.
 
-Usage: trial.py FRONTDESK [django|flask ...]. Needs `pip install django flask flask-wtf`.
+Usage: trial.py FRONTDESK [django|flask ...]. `run` installs what it needs.
 """
 
 import json
-import pathlib
-import socket
-import subprocess
 import sys
-import tempfile
-import time
-import urllib.error
-import urllib.request
 
-HERE = pathlib.Path(__file__).parent
-FAILED = []
-
-
-def free_port():
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
-
-
-def wait_for(port):
-    for _ in range(200):
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise SystemExit(f"nothing listens on {port}")
-
-
-class Trial:
-    """A site and Frontdesk before it, until the end of a `with` block."""
-
-    def __init__(self, frontdesk, name):
-        self.frontdesk, self.name = frontdesk, name
-        self.site, self.http, self.admin = free_port(), free_port(), free_port()
-        self.folder = tempfile.TemporaryDirectory()
-        text = (HERE / f"{name}.toml").read_text()
-        for word, port in [("HTTP", self.http), ("ADMIN", self.admin), ("SITE", self.site)]:
-            text = text.replace(f"127.0.0.1:{word}", f"127.0.0.1:{port}")
-        self.config = pathlib.Path(self.folder.name) / "frontdesk.toml"
-        self.config.write_text(text)
-
-    def __enter__(self):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.processes = [subprocess.Popen([sys.executable, HERE / f"{self.name}_site.py", str(self.site)], **quiet)]
-        wait_for(self.site)
-        self.processes.append(subprocess.Popen([self.frontdesk, "run", "--config", self.config], **quiet))
-        wait_for(self.http)
-        return self
-
-    def __exit__(self, *_):
-        for process in reversed(self.processes):
-            process.terminate()
-            process.wait(10)
-        self.folder.cleanup()
-
-    def call(self, path, body, **headers):
-        headers = {"Content-Type": "application/json", "Authorization": "Bearer test", "Accept": "application/json"} | {
-            name.replace("_", "-"): value for name, value in headers.items()
-        }
-        url = f"http://127.0.0.1:{self.http}{path}"
-        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-        try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
-                return answer.status, json.loads(answer.read())
-        except urllib.error.HTTPError as error:
-            return error.code, json.loads(error.read())
-
-    def tool(self, name, arguments):
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
-        return self.call("/mcp", message, Accept="application/json, text/event-stream")[1]["result"]
-
-    def taken(self):
-        return urllib.request.urlopen(f"http://127.0.0.1:{self.site}/taken").read().decode()
-
-    def live(self):
-        return subprocess.run([self.frontdesk, "check", self.config, "--live"], capture_output=True, text=True, check=False)
-
-
-def expect(what, found, wanted):
-    fits = found == wanted
-    print(f"  {'ok  ' if fits else 'FAIL'} {what}" + ("" if fits else f": {found!r}, not {wanted!r}"))
-    if not fits:
-        FAILED.append(what)
+from desk import HERE, Trial, expect, finish
 
 
 def django(trial):
@@ -132,9 +51,9 @@ def main():
     frontdesk, names = sys.argv[1], sys.argv[2:] or ["django", "flask"]
     for name in names:
         print(name)
-        with Trial(frontdesk, name) as trial:
+        with Trial(frontdesk, f"{name}_site.py", (HERE / f"{name}.toml").read_text()) as trial:
             {"django": django, "flask": flask}[name](trial)
-    raise SystemExit(1 if FAILED else 0)
+    finish()
 
 
 if __name__ == "__main__":

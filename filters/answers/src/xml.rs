@@ -1,6 +1,6 @@
-//! XML as an object, by the mapping in `docs/capabilities.md`: an element without attributes and children is its text;
-//! any other is an object with `@name` for an attribute, the child's name for a child (a list where it comes more than
-//! once), and `#text` for text of its own. Feeds are read as feeds.
+//! XML as an object, by the mapping in `docs/sites-without-an-api.md`: an element without attributes and children is its
+//! text; any other is an object with `@name` for an attribute, the child's name for a child (a list where it comes more
+//! than once), and `#text` for text of its own. Feeds are read as feeds.
 
 use frontdesk_base::fault::Refusal;
 use serde_json::{Map, Value, json};

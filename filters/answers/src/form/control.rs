@@ -2,7 +2,7 @@
 
 use frontdesk_page::content::css::{self, Element};
 
-use super::find::all;
+use super::{find::all, value};
 
 /// An input, a select, a text area or a button.
 #[derive(Clone)]
@@ -11,6 +11,7 @@ pub(super) struct Control<'t> {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) is_disabled: bool,
+    pub(super) is_checked: bool,
 }
 
 /// What a control is.
@@ -60,7 +61,8 @@ impl<'t> Control<'t> {
                 _ => Kind::Text,
             };
         let is_disabled = element.has_attr("disabled") || is_in_disabled_fieldset(&element) || is_in_datalist(&element);
-        Self { name: attribute("name").unwrap_or_default(), kind, is_disabled, element }
+        let is_checked = element.has_attr("checked");
+        Self { name: attribute("name").unwrap_or_default(), kind, is_disabled, is_checked, element }
     }
 
     pub(super) fn submits(&self) -> bool {
@@ -75,6 +77,11 @@ impl<'t> Control<'t> {
         self.element.has_attr("required")
     }
 
+    /// The `type` of an input, in small letters.
+    pub(super) fn input_type(&self) -> String {
+        css::attribute(&self.element, "type").unwrap_or_default().to_ascii_lowercase()
+    }
+
     /// The value that it has on the page.
     pub(super) fn value(&self) -> String {
         // Not trimmed: white space is part of a value.
@@ -83,12 +90,13 @@ impl<'t> Control<'t> {
             // The parser leaves out the first line end, as browsers do.
             Kind::TextArea => self.element.text().to_string(),
             Kind::Checkbox | Kind::Radio => written().unwrap_or_else(|| "on".to_owned()),
+            Kind::Text => value::sanitized(&self.input_type(), &written().unwrap_or_default(), &|name| {
+                css::attribute(&self.element, name)
+            }),
+            // Browsers name the button in their person's language.
+            Kind::Submit if css::name(&self.element) == "input" => written().unwrap_or_else(|| "Submit".to_owned()),
             _ => written().unwrap_or_default(),
         }
-    }
-
-    pub(super) fn is_checked(&self) -> bool {
-        self.element.has_attr("checked")
     }
 
     /// The text beside a checkbox or radio button.

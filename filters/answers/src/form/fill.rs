@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::{
     Input, Inputs, Upload,
     control::{Control, Kind},
+    direction,
     find::FoundForm,
-    wrong,
+    value, wrong,
 };
 use crate::extract::changed;
 
@@ -96,6 +97,12 @@ fn kept(control: &Control<'_>, value: String) -> Entry {
     Entry { name: control.name.clone(), value: Sent::Text(value), is_input: false }
 }
 
+/// The direction of a control's text, where the form asks for it.
+fn directed(control: &Control<'_>, text: &str) -> Option<Entry> {
+    let (name, direction) = direction::of(control, text)?;
+    Some(Entry { name, value: Sent::Text(direction.to_owned()), is_input: false })
+}
+
 fn push_button(control: &Control<'_>, entries: &mut Vec<Entry>) {
     if control.kind == Kind::Image {
         let prefix = if control.name.is_empty() { String::new() } else { format!("{}.", control.name) };
@@ -111,7 +118,7 @@ fn push_button(control: &Control<'_>, entries: &mut Vec<Entry>) {
 /// What a control sends that no input is for.
 fn keep(control: &Control<'_>, form: &FoundForm<'_>, entries: &mut Vec<Entry>) -> Result<(), Refusal> {
     match control.kind {
-        Kind::Checkbox | Kind::Radio if !control.is_checked() => {}
+        Kind::Checkbox | Kind::Radio if !control.is_checked => {}
         Kind::Select { .. } => {
             let chosen = control.choices().into_iter().filter(|choice| choice.is_chosen && !choice.is_disabled);
             entries.extend(chosen.map(|choice| kept(control, choice.value)));
@@ -124,10 +131,15 @@ fn keep(control: &Control<'_>, form: &FoundForm<'_>, entries: &mut Vec<Entry>) -
             };
             entries.push(Entry { name: control.name.clone(), value: Sent::File(nothing), is_input: false });
         }
-        Kind::Hidden if control.name.eq_ignore_ascii_case("_charset_") && !control.element.has_attr("value") => {
+        Kind::Hidden if control.name.eq_ignore_ascii_case("_charset_") => {
             entries.push(kept(control, form.encoding.name().to_owned()));
         }
-        _ => entries.push(kept(control, control.value())),
+        _ => {
+            let text = control.value();
+            let direction = directed(control, &text);
+            entries.push(kept(control, text));
+            entries.extend(direction);
+        }
     }
     Ok(())
 }
@@ -159,7 +171,7 @@ fn put(
             let own = control.value();
             let is_wanted = match value {
                 Value::Bool(wanted) => *wanted,
-                Value::Null => control.is_checked(),
+                Value::Null => control.is_checked,
                 other => texts(other).iter().any(|text| *text == own || same(text, &control.label(&root))),
             };
             check_known(control, form, (name, value), inputs)?;
@@ -172,7 +184,7 @@ fn put(
             let wanted = texts(value);
             let own = control.value();
             let is_wanted = match value {
-                Value::Null => control.is_checked(),
+                Value::Null => control.is_checked,
                 _ => wanted.contains(&own) || wanted.iter().any(|text| same(text, &control.label(&root))),
             };
             if is_wanted {
@@ -210,8 +222,11 @@ fn put(
             }
             let wanted = share(control, form, wanted);
             for text in wanted {
+                let text = if control.kind == Kind::Text { value::typed(&control.input_type(), &text) } else { text };
                 check_text(control, (name, &text), inputs)?;
-                push(Sent::Text(text));
+                let direction = directed(control, &text);
+                entries.push(Entry { name: control.name.clone(), value: Sent::Text(text), is_input: true });
+                entries.extend(direction);
             }
         }
         Kind::Submit | Kind::Image | Kind::Button => {}
@@ -244,7 +259,10 @@ fn check_text(control: &Control<'_>, (name, text): (&str, &str), inputs: &Inputs
     if let Some(least) = least.filter(|least| length < *least && length > 0) {
         return Err(wrong(inputs, name, &format!("The site takes at least {least} characters here.")));
     }
-    let kind = attribute("type").unwrap_or_default().to_ascii_lowercase();
+    let kind = control.input_type();
+    if let Some(example) = value::wanted_moment(&kind, text) {
+        return Err(wrong(inputs, name, &format!("The site takes this in the form {example} here.")));
+    }
     if matches!(kind.as_str(), "number" | "range") && !text.is_empty() {
         let Ok(given) = text.parse::<f64>() else { return Err(wrong(inputs, name, "The site takes a number here.")) };
         if number("min").is_some_and(|least| given < least) || number("max").is_some_and(|most| given > most) {

@@ -1,5 +1,7 @@
 //! Finds a form on a page, and the controls that belong to it.
 
+use std::collections::BTreeSet;
+
 use encoding_rs::Encoding;
 use frontdesk_base::{
     charset,
@@ -11,7 +13,10 @@ use frontdesk_page::content::{
 };
 use url::{Position, Url};
 
-use super::{Form, control::Control};
+use super::{
+    Form,
+    control::{Control, Kind},
+};
 use crate::{
     extract::{changed, own_path},
     read::{Answered, too_large, unknown_encoding},
@@ -82,7 +87,8 @@ impl<'p> Page<'p> {
         };
         let leads_to = self.leads_to(&found).filter(|to| path(to) == path(action));
         let action = leads_to.ok_or_else(|| changed("The site's form now leads to another address than declared."))?;
-        let controls = controls(&found, &root);
+        let mut controls = controls(&found, &root);
+        check_one_of_each_group(&mut controls);
         if has_captcha(&found) || controls.iter().any(|control| is_captcha(&control.element)) {
             return Err(changed("The site now asks for a CAPTCHA here, which only a person can solve."));
         }
@@ -116,11 +122,11 @@ fn own_target(reference: &str, base: &Url, page: &Answered<'_>) -> Option<String
 }
 
 impl<'t> FoundForm<'t> {
-    /// The button that goes along: the declared one, else the first one that submits.
+    /// The button that goes along: the declared one, else the first one that submits and can be pressed.
     pub(super) fn submitter(&self, name: Option<&str>) -> Result<Option<Control<'t>>, Refusal> {
         let mut buttons = self.controls.iter().filter(|control| control.submits());
         match name {
-            None => Ok(buttons.next().filter(|button| !button.is_disabled).cloned()),
+            None => Ok(buttons.find(|button| !button.is_disabled).cloned()),
             Some(name) => buttons
                 .find(|button| button.name == name)
                 .cloned()
@@ -175,6 +181,14 @@ fn controls<'t>(form: &Element<'t>, root: &Element<'t>) -> Vec<Control<'t>> {
             all(CONTROLS, &table).into_iter().filter(is_free).map(Control::of).collect()
         }
         None => own,
+    }
+}
+
+/// Of radio buttons with one name that are checked on the page, the last one is.
+fn check_one_of_each_group(controls: &mut [Control<'_>]) {
+    let mut groups = BTreeSet::new();
+    for control in controls.iter_mut().rev().filter(|control| control.kind == Kind::Radio && control.is_checked) {
+        control.is_checked = groups.insert(control.name.clone());
     }
 }
 

@@ -2,12 +2,14 @@
 //! judged. Nothing here sends anything.
 
 mod control;
+mod direction;
 mod encode;
 mod fill;
 mod find;
 mod judge;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::collections::BTreeMap;
 

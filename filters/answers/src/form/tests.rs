@@ -218,3 +218,21 @@ fn the_sites_own_words_are_told_with_the_names_of_the_inputs() {
     );
     assert_eq!(words("<form></form><p>Fine"), "done");
 }
+
+#[test]
+fn what_is_held_is_what_browsers_hold() {
+    // Each as Chromium sends it: tests/sites/forms.py.
+    let html = post(
+        "<input type=color name=a><input type=range name=b><input type=number name=c value=abc><input name=d value='x&#10;y'>\
+         <input type=radio name=e value=1 checked><input type=radio name=e value=2 checked><div dir=rtl><input name=f \
+         dirname=f.dir></div><button disabled name=no value=1>No</button><input type=submit name=go>",
+    );
+    let body = sent(&html, json!({ "f": "To: a\nBcc: b" })).unwrap();
+    assert_eq!(body, "a=%23000000&b=50&c=&d=xy&e=2&f=To%3A+a+Bcc%3A+b&f.dir=rtl&go=Submit");
+    let auto = post("<input name=a dir=auto dirname=way value='1 &#x5d0;b'><textarea name=b dirname=w></textarea>");
+    assert_eq!(sent(&auto, json!({ "b": "x" })).unwrap(), "a=1+%D7%90b&way=rtl&b=x&w=ltr");
+    let charset = post("<input type=hidden name=_charset_ value=x>");
+    assert_eq!(sent(&charset, json!({})).unwrap(), "_charset_=UTF-8");
+    let refusal = sent(&post("<input type=date name=day>"), json!({ "day": "26.11.2026" })).unwrap_err();
+    assert_eq!((refusal.fault, refusal.violations[0].pointer.as_str()), (Fault::InvalidInput, "/day"));
+}

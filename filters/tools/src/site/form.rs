@@ -96,10 +96,8 @@ pub(super) fn read(form: &Element<'_>, root: &Element<'_>, base: &Url, at: &Url)
     let page = at[Position::BeforePath..Position::AfterQuery].to_owned();
     let select = attribute("id").filter(|id| is_post && is_plain(id)).map(|id| format!("form#{id}"));
     if is_post {
-        // What a form hides is kept by the form itself.
+        // What a form hides is kept by the form itself. By GET it takes the place of the query that the action has.
         fixed.clear();
-    } else {
-        fixed.extend(target.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())));
     }
     Ok(Some(Found {
         method: if is_post { "POST" } else { "GET" },

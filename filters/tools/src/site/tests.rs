@@ -15,7 +15,7 @@ fn imported(pages: &[(&str, &str)]) -> Result<Imported, String> {
 }
 
 const HOME: &str = "<title>Shop</title><link rel=alternate type=application/rss+xml title=News href=/feed>\
-    <form role=search action=/search><input type=hidden name=lang value=en><input name=q aria-label='Search the shop'>\
+    <form role=search action='/search?id=start'><input type=hidden name=lang value=en><input name=q aria-label='Search the shop'>\
     </form><a href=/contact>Contact</a><a href=/cart/delete/1>Remove</a><a href=/login>Sign in</a>";
 const CONTACT: &str = "<form id=contact action=/contact/send method=post><input type=hidden name=csrf value=x>\
     <label for=e>E-mail *</label><input id=e name=email type=email required maxlength=80>\
