@@ -17,6 +17,8 @@ const CURVE: [(f32, f32); 4] = [(0.0, 0.0), (0.36, 0.5), (0.72, 0.8), (1.0, 0.99
 const CURVE_OF_SMALL: [(f32, f32); 4] = [(0.0, 0.0), (0.635, 0.5), (0.885, 0.8), (1.0, 0.99)];
 /// So many words of a question that stand in a passage as they are say that it is about the same; more say no more.
 const WORDS: u32 = 6;
+/// What a name takes off that the site never mentions.
+const UNMENTIONED: f32 = 0.843;
 /// How near a meaning is, and the share of answers that are right there; what counts for how much beside words.
 const NEARNESS: [(f32, f32); 5] = [(0.0, 0.0), (0.17, 0.45), (0.3, 0.7), (0.45, 0.86), (0.8, 0.99)];
 const MEANING: f32 = 0.7;
@@ -42,13 +44,15 @@ fn of_one(index: &Index, asked: &Asked, best: &Ranked) -> f32 {
     // Words in a row, and words that stand there as they are, are signs for an answer. On a large site some passage holds a
     // few of any words, and a word that it does not have is asked in vain; a small one may only call it something else.
     let stands = asked.share(best.plain) * asked.counting().count_ones().min(WORDS) as f32 / WORDS as f32;
-    let large = 1.45 * share + 0.629 * best.score - 0.908 * asked.unknown_share()
-        + 1.284 * best.heading
-        + 2.151 * best.verbatim
-        + 2.283 * best.aimed
-        + 3.422 * stands
-        - 0.1971 * passages
-        - 2.26;
+    let unmentioned = if asked.names_unknown() { UNMENTIONED } else { 0.0 };
+    let large = 1.397 * share + 0.628 * best.score - 0.706 * asked.unknown_share()
+        + 1.278 * best.heading
+        + 2.288 * best.verbatim
+        + 2.253 * best.aimed
+        + 3.367 * stands
+        - 0.1978 * passages
+        - unmentioned
+        - 2.188;
     let small = 2.49 * share + 0.908 * best.score - 2.191;
     let (large, small) = (calibrated(&CURVE, logistic(large)), calibrated(&CURVE_OF_SMALL, logistic(small)));
     let size = ((passages - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);

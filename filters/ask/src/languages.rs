@@ -93,6 +93,11 @@ pub(super) fn compounds(language: Language) -> bool {
     matches!(language, German | Dutch | Swedish | Danish | Norwegian | Finnish | Hungarian)
 }
 
+/// Does it write every noun with a capital letter?
+pub(super) fn capitals(language: Language) -> bool {
+    language == Language::German
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,7 @@ mod engine;
 mod findings;
 mod follow;
 mod headings;
+mod held;
 mod index;
 mod intake;
 mod languages;

@@ -15,11 +15,12 @@ use tantivy::{
 
 use super::{
     engine::{self, Engine, NUMBER},
+    held::each,
     index::Index,
     meaning::Near,
     passage::Form,
     plain,
-    question::{Asked, LIGHT, TERMS, each},
+    question::{Asked, LIGHT, TERMS},
     vocabulary::BREAK,
     wish::Wish,
 };
