@@ -9,7 +9,7 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 23] = [
+const LAYERS: [(&str, &[&str]); 24] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
@@ -32,6 +32,17 @@ const LAYERS: [(&str, &[&str]); 23] = [
         ],
     ),
     ("filters/confirm", &["frontdesk-base", "frontdesk-config", "frontdesk-desk"]),
+    (
+        "filters/login",
+        &[
+            "frontdesk-answers",
+            "frontdesk-base",
+            "frontdesk-caller",
+            "frontdesk-config",
+            "frontdesk-desk",
+            "frontdesk-state",
+        ],
+    ),
     (
         "filters/handoff",
         &["frontdesk-base", "frontdesk-config", "frontdesk-desk", "frontdesk-firewall", "frontdesk-state"],
@@ -86,6 +97,7 @@ const LAYERS: [(&str, &[&str]); 23] = [
             "frontdesk-firewall",
             "frontdesk-handoff",
             "frontdesk-harness-gateway",
+            "frontdesk-login",
             "frontdesk-page",
             "frontdesk-state",
         ],

@@ -27,6 +27,7 @@ pub const EXTENSIONS: Extensions = &[
     &caller::EXTENSION,
     &desk::EXTENSION,
     &frontdesk_confirm::EXTENSION,
+    &frontdesk_login::EXTENSION,
     &ahp::EXTENSION,
     &aicp::EXTENSION,
     &a2a::EXTENSION,

@@ -80,6 +80,7 @@ impl Preview {
             now: 0,
             harness: None,
             token_server: None,
+            records: None,
         };
         let wants_markdown = is_markdown_first(accept);
         // The parser of pages processes untrusted input, deep within a library.

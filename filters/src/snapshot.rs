@@ -153,6 +153,8 @@ impl Snapshot {
         }
         let confirmed = frontdesk_confirm::endpoints(&declaration.settings);
         confirmed.into_iter().for_each(|endpoint| endpoints.add(endpoint));
+        let login = frontdesk_login::endpoints(&declaration.settings);
+        login.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         #[cfg(feature = "handoff")]
         declaration.settings.handoff.iter().flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
         let script = webmcp::document(&declaration.settings, occupied, openapi::path(declaration, occupied));
@@ -203,6 +205,14 @@ impl Snapshot {
 }
 
 impl Snapshot {
+    /// Says in a challenge of the desk where the metadata of the resource is, where our own authorization server gives
+    /// tokens for it.
+    pub fn name_metadata(&self, reply: &mut crate::Reply, target: &str) {
+        if let Some(login) = &self.settings.auth.login {
+            protected_resource::name_in(reply, &self.settings, &login.issuer, target);
+        }
+    }
+
     /// The declared path of the endpoint that a request reaches, with its placeholders.
     pub fn place(&self, method: &Method, target: &str) -> Option<&str> {
         self.endpoints.find(&Path::of(target), method).map(Endpoint::declared)

@@ -117,6 +117,8 @@ pub struct Metrics {
     pub harness_passed: IntCounterVec,
     pub harness_dropped: IntCounter,
     pub questions_unanswered: IntCounter,
+    /// What became of links between people and agents.
+    pub links: IntCounterVec,
     pub model_answers: IntCounterVec,
     content_pages: IntGauge,
     content_bytes: IntGauge,

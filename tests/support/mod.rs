@@ -27,6 +27,7 @@ pub mod head_only_site;
 pub mod hostile;
 pub mod jwks;
 pub mod lamps;
+pub mod login;
 pub mod market;
 pub mod message;
 pub mod origin;

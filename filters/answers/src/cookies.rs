@@ -68,6 +68,49 @@ impl Cookies {
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
+    /// Cookies as a browser sends them, which are for the whole site: only those with one of these names. Of two with one
+    /// name the first counts, which has the longer path.
+    pub fn sent_by_browser<'v>(lines: impl Iterator<Item = &'v str>, names: &[String]) -> Self {
+        let mut all: Vec<Cookie> = Vec::new();
+        for pair in lines.flat_map(|line| line.split(';')) {
+            let Some((name, value)) = pair.trim().split_once('=') else { continue };
+            let is_wanted = names.iter().any(|wanted| wanted == name) && !all.iter().any(|other| other.name == name);
+            if is_wanted && all.len() < MOST {
+                all.push(Cookie { name: name.to_owned(), value: value.to_owned(), path: "/".into(), expires: None });
+            }
+        }
+        Self { all, changed: false }
+    }
+
+    /// Only those with one of these names, or only the others.
+    pub fn only(&self, names: &[String], these: bool) -> Self {
+        let is_kept = |cookie: &&Cookie| names.contains(&cookie.name) == these;
+        Self { all: self.all.iter().filter(is_kept).cloned().collect(), changed: self.changed }
+    }
+
+    /// Adds the others. Cookies of the same names go first.
+    pub fn with(mut self, others: Self) -> Self {
+        self.all.retain(|cookie| others.all.iter().all(|other| other.name != cookie.name));
+        self.all.extend(others.all);
+        self
+    }
+
+    /// Only the latest of each name: a browser knows the paths of the others, and a list that a browser sent does not.
+    pub fn latest(mut self) -> Self {
+        let names: Vec<String> = self.all.iter().map(|cookie| cookie.name.clone()).collect();
+        let mut at = 0;
+        self.all.retain(|cookie| {
+            at += 1;
+            !names[at..].contains(&cookie.name)
+        });
+        self
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Whether anything was set or removed since they were read.
     pub fn has_changed(&self) -> bool {
         self.changed
@@ -170,6 +213,20 @@ mod tests {
         assert_eq!(cookies.sent_to("/shopping").as_deref(), Some("a=1"));
         assert_eq!(Cookies::read(&cookies.stored()).sent_to("/other?x").as_deref(), Some("c=4; a=1"));
         assert_eq!(set(&["a=1; Domain=.site.test; Path=/"]).sent_to("/").as_deref(), Some("a=1"));
+    }
+
+    #[test]
+    fn cookies_of_a_browser_are_chosen_by_name() {
+        let names = ["sid".to_owned(), "csrf".to_owned()];
+        let lines = ["theme=dark; sid=a=b; sid=other", " csrf=1;sidx=2"];
+        let chosen = Cookies::sent_by_browser(lines.into_iter(), &names);
+        assert_eq!(chosen.sent_to("/any/path").as_deref(), Some("sid=a=b; csrf=1"));
+        assert!(Cookies::sent_by_browser(["theme=dark"].into_iter(), &names).is_empty());
+        let mut both = set(&["basket=7; Path=/", "sid=old; Path=/shop"]).with(chosen);
+        assert_eq!(both.sent_to("/shop/x").as_deref(), Some("basket=7; sid=a=b; csrf=1"));
+        both.take(["sid=new; Path=/"].into_iter(), "/x", "site.test");
+        assert_eq!(both.only(&names, true).sent_to("/").as_deref(), Some("sid=new; csrf=1"));
+        assert_eq!(both.only(&names, false).sent_to("/").as_deref(), Some("basket=7"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! An invalid credential and a missing one are kept apart. Agent endpoints refuse the first, so that no agent wrongly
 //! believes that it is authenticated. On pages both make an unverified caller.
 
+mod linked;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use super::{
     authorization::bearer,
     key::ApiKeys,
     key_set::KeySet,
+    link::{Link, Token as LinkToken},
     page_credential::{self, OnPage},
     signature::{self, Nonce, Signed, SignedAgents},
     signer,
@@ -24,7 +26,7 @@ use super::{
     token::{Token, Tokens},
     token_service::{Exchange, Introspection, TokenServer},
 };
-use frontdesk_config::{Jwks, Settings};
+use frontdesk_config::{Jwks, Login, Settings};
 use frontdesk_state::{Subject, keep_past};
 
 /// The API key's header (AHP §8.2).
@@ -66,6 +68,8 @@ pub struct Callers {
     /// What goes on to the site; `None` where no capability is called in the caller's name.
     forwarding: Option<Forwarding>,
     introspection: Option<Introspection>,
+    /// People with an account at the site let agents act for them (`[auth.login]`).
+    login: Option<Login>,
     /// Gives the token that the site takes for a caller's; `None`: the caller's own goes on.
     pub exchange: Option<Exchange>,
     /// The site's declared authority, without a default port.
@@ -84,8 +88,13 @@ pub struct Once {
     pub keeps: Duration,
 }
 
-/// What the authorization server says about a token.
-pub struct Introspected(Result<Arc<Token>, Rejected>);
+/// What the authorization server says about a token: the operator's, or our own.
+pub struct Introspected(Said);
+
+enum Said {
+    Token(Result<Arc<Token>, Rejected>),
+    Link(Result<Arc<Link>, Rejected>),
+}
 
 impl Callers {
     /// Prepares what was declared, and what was fetched since by URL.
@@ -128,6 +137,7 @@ impl Callers {
             agents,
             forwarding: Forwarding::new(settings),
             introspection: Introspection::new(settings),
+            login: auth.login.clone(),
             exchange: Exchange::new(settings),
             authority: settings.site.origin.as_deref().and_then(authority_of),
             signature_required: auth.signed_agents.require,
@@ -177,7 +187,7 @@ impl Callers {
         if is_ours {
             return None;
         }
-        Some(Introspected(introspection.look(server, presented, request.now).await))
+        Some(Introspected(Said::Token(introspection.look(server, presented, request.now).await)))
     }
 
     fn prove(
@@ -196,7 +206,7 @@ impl Callers {
             Some(bearer) => self.by_bearer(caller, bearer, request.now, on_page, introspected)?,
             None => Authorization::Unverified,
         };
-        if let Some(forwarding) = self.forwarding.as_ref().filter(|_| !on_page) {
+        if let Some(forwarding) = self.forwarding.as_ref().filter(|_| !on_page && caller.link.is_none()) {
             // A key of ours in a spelling that no endpoint takes is still none of the site's business.
             let has_key = authorization == Authorization::Unverified
                 && matches!(self.authorization_on_page(headers), Some(OnPage::Ours));
@@ -256,6 +266,10 @@ impl Callers {
         introspected: Option<Introspected>,
     ) -> Result<Authorization, Rejected> {
         let first = caller.proof == Proof::None;
+        if self.login.is_some() && LinkToken::is_like(presented) {
+            // It is for nobody else, whatever `auth.forward` says.
+            return self.by_link(caller, introspected, on_page).map(|()| Authorization::Withheld);
+        }
         if let Some(index) = self.keys.find(presented) {
             if first {
                 self.is_key(caller, index);
@@ -265,7 +279,8 @@ impl Callers {
         let goes_on = !on_page && self.forwarding.as_ref().is_some_and(|forwarding| forwarding.unverified);
         let presented = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed);
         let verified = match (introspected, &self.tokens) {
-            (Some(Introspected(verified)), _) => verified,
+            (Some(Introspected(Said::Token(verified))), _) => verified,
+            (Some(Introspected(Said::Link(_))), _) => return Err(Rejected::TokenNotValid),
             (None, Some(tokens)) if on_page => presented.and_then(|presented| tokens.verify_if_ours(presented, now)),
             (None, Some(tokens)) => presented.and_then(|presented| tokens.verify(presented, now)),
             (None, None) => {

@@ -14,6 +14,7 @@ mod jwk;
 mod key;
 mod key_set;
 pub mod limits;
+pub mod link;
 mod page_credential;
 mod rejected;
 mod signature;
@@ -29,6 +30,7 @@ use std::{net::IpAddr, sync::Arc};
 pub use body_credential::{Disproved, Judge, Proven, prove, proven};
 pub use declaration::EXTENSION;
 pub use identify::{Callers, Head, Introspected, Once, authority_of, is_loopback};
+pub use link::Link;
 pub use page_credential::OnPage;
 pub use rejected::Rejected;
 pub use site_credential::SiteCredential;
@@ -88,6 +90,8 @@ pub struct Caller {
     pub hides_authorization: bool,
     /// The caller's own credential for the site. It proves nothing here.
     pub credential: Option<SiteCredential>,
+    /// What a person has allowed this agent, where its token is one of ours (`[auth.login]`).
+    pub link: Option<Arc<Link>>,
 }
 
 /// The permissions of a credential.
@@ -143,6 +147,7 @@ impl Caller {
             agent: None,
             hides_authorization: false,
             credential: None,
+            link: None,
         }
     }
 
@@ -172,6 +177,7 @@ impl Caller {
     /// verify, else the address with the claimed name (docs/decisions/0017-proven-callers.md).
     pub fn holder(&self) -> Subject {
         let shown = self.credential.as_ref().and_then(|credential| credential.holder);
+        let shown = shown.or_else(|| self.link.as_ref().map(|link| link.subject()));
         match (self.subject, shown, &self.agent) {
             (Some(subject), Some(shown), _) => subject.with(shown),
             (Some(subject), None, _) | (None, Some(subject), _) => subject,

@@ -7,6 +7,7 @@ use frontdesk_base::media::{AICP_JSON, AICP_TOML, AOM};
 
 use super::{
     forms::*,
+    forms_login::{cookie_name, redirect_uri},
     keys_capability::CAPABILITY,
     names::{SITE_DESCRIPTION, SITE_NAME},
     schema::{Kind::*, Place, Table, closed, key, open},
@@ -140,6 +141,8 @@ static PATHS: Table = closed(&[
     key("capabilities", Text(own_path)),
     key("confirm", Text(own_path)),
     key("files", Text(own_path)),
+    key("links", Text(own_path)),
+    key("oauth", Text(own_path)),
 ]);
 
 static CONTENT: Table = closed(&[
@@ -207,6 +210,7 @@ static AUTH: Table = closed(&[
     key("visitor", Sub(&VISITOR)).private(),
     key("introspection", Sub(&INTROSPECTION)).private(),
     key("exchange", Sub(&EXCHANGE)).private(),
+    key("login", Sub(&LOGIN)).private(),
 ]);
 
 static INTROSPECTION: Table = closed(&[
@@ -228,6 +232,20 @@ static VISITOR: Table = closed(&[
     key("name", Text(pointer)),
     key("sign_in", Text(path_and_query)).required(),
     key("return_to", Text(filled)),
+]);
+
+static LOGIN: Table = closed(&[
+    key("cookies", List(&Text(cookie_name))).required(),
+    key("access_ttl", Text(duration)),
+    key("link_ttl", Text(duration)),
+    key("clients", Word(&["metadata", "dynamic", "listed"])),
+    key("clients_listed", Subs(&LISTED_CLIENT)),
+]);
+
+static LISTED_CLIENT: Table = closed(&[
+    key("id", Text(filled)).required(),
+    key("name", Text(filled)).required(),
+    key("redirect_uris", List(&Text(redirect_uri))).required(),
 ]);
 
 static API_KEY: Table = closed(&[

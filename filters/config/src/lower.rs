@@ -26,6 +26,9 @@ pub(super) const ADMIN: &str = "127.0.0.1:9901";
 /// The default path of files that the site answered with (`paths.files`).
 pub const FILES: &str = "/agent/files";
 
+/// The default paths of the endpoints that come with `[auth.login]`.
+pub const LOGIN_PATHS: [(&str, &str); 2] = [("links", "/agent/links"), ("oauth", "/agent/oauth")];
+
 /// The default paths of the agent endpoints.
 pub const PATHS: [(&str, &str); 6] = [
     ("converse", "/agent/converse"),
@@ -57,7 +60,7 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
         content: content(table("content")),
         signals: signals(table("content_signals")),
         site: site(table("site")),
-        auth: auth(table("auth"), files),
+        auth: auth(table("auth"), files, table("site").text("origin").as_deref()),
         rate_limits: rate_limits(table("rate_limits")),
         token_budget: token_budget(table("token_budget")),
         sessions: sessions(table("sessions")),
@@ -166,7 +169,9 @@ fn paths(view: View) -> Paths {
     let [converse, mcp, a2a, openapi, capabilities, confirm] =
         PATHS.map(|(key, default)| AgentPath { path: view.text_or(key, default), chosen: view.get(key).is_some() });
     let files = AgentPath { path: view.text_or("files", FILES), chosen: view.get("files").is_some() };
-    Paths { converse, mcp, a2a, openapi, capabilities, confirm, files }
+    let [links, oauth] = LOGIN_PATHS
+        .map(|(key, default)| AgentPath { path: view.text_or(key, default), chosen: view.get(key).is_some() });
+    Paths { converse, mcp, a2a, openapi, capabilities, confirm, files, links, oauth }
 }
 
 fn content(view: View) -> Content {

@@ -34,7 +34,8 @@ pub(super) fn store(view: View) -> Store {
     }
 }
 
-pub(super) fn auth(view: View, files: &Files) -> Auth {
+pub(super) fn auth(view: View, files: &Files, origin: Option<&str>) -> Auth {
+    let login = view.get("login").map(|item| login(View { item: Some(item), ..view }, origin));
     Auth {
         kind: match view.text("type").as_deref() {
             Some("bearer") => AuthKind::Bearer,
@@ -44,6 +45,7 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
             // The default follows from what can be verified. An API key is accepted as a bearer token too.
             None if view.get("jwks").is_some() => AuthKind::Bearer,
             None if view.tables("api_keys").next().is_some() => AuthKind::ApiKey,
+            None if login.is_some() => AuthKind::Oauth2,
             None => AuthKind::None,
         },
         issuer: view.text("issuer"),
@@ -66,7 +68,10 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
         },
         authorization_url: view.text("authorization_url"),
         available_scopes: view.texts("available_scopes"),
-        authorization_servers: view.texts("authorization_servers"),
+        authorization_servers: {
+            let own = login.as_ref().map(|login| login.issuer.clone());
+            own.into_iter().chain(view.texts("authorization_servers")).collect()
+        },
         registration_url: view.text("registration_url").filter(|url| !url.is_empty()),
         api_keys: view.tables("api_keys").filter_map(api_key).collect(),
         signed_agents: signed_agents(View { item: view.get("signed_agents"), ..view }),
@@ -77,6 +82,7 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
             token_endpoint(view).zip(view.text("audience"))
         }
         .map(|(endpoint, audience)| ExchangeSettings { endpoint, audience }),
+        login,
     }
 }
 
@@ -96,6 +102,25 @@ fn visitor(view: View) -> Option<Visitor> {
         sign_in: view.text("sign_in")?,
         return_to: view.text("return_to"),
     })
+}
+
+fn login(view: View, origin: Option<&str>) -> Login {
+    let client = |view: View| {
+        let redirect_uris = view.texts("redirect_uris");
+        Some(ListedClient { id: view.text("id")?, name: view.text("name")?, redirect_uris })
+    };
+    Login {
+        cookies: view.texts("cookies"),
+        access_ttl: view.duration("access_ttl", "1h"),
+        link_ttl: view.duration("link_ttl", "30d"),
+        clients: match view.text("clients").as_deref() {
+            Some("dynamic") => Clients::Dynamic,
+            Some("listed") => Clients::Listed,
+            _ => Clients::Metadata,
+        },
+        listed: view.tables("clients_listed").filter_map(client).collect(),
+        issuer: origin.unwrap_or_default().trim_end_matches('/').to_owned(),
+    }
 }
 
 fn api_key(view: View) -> Option<ApiKey> {

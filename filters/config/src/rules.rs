@@ -42,7 +42,9 @@ pub(super) fn locked(root: &Item, settings: &Settings, found: &mut Findings) {
         found.warning(item.line, "auth.signed_agents.require", what).hint("name their keys in auth.signed_agents.keys");
     }
     let anonymous = root.at(&["policies", "anonymous_access"]).filter(|item| item.bool() == Some(false));
-    if let Some(item) = anonymous.filter(|_| !signs && auth.api_keys.is_empty() && auth.jwks.is_none()) {
+    if let Some(item) =
+        anonymous.filter(|_| !signs && auth.api_keys.is_empty() && auth.jwks.is_none() && auth.login.is_none())
+    {
         let what = "no credentials are configured: every agent is refused";
         found
             .warning(item.line, "policies.anonymous_access", what)
@@ -104,7 +106,7 @@ fn meaning(root: &Item, found: &mut Findings) {
 /// Checks that a capability which needs a credential can be called, and that the manifests can say with which
 /// credential.
 fn credentials(root: &Item, found: &mut Findings) {
-    let known = ["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some());
+    let known = ["api_keys", "jwks", "login"].iter().any(|key| root.at(&["auth", key]).is_some());
     let unsaid = root.at(&["auth", "type"]).filter(|item| item.str() == Some("none"));
     if known && unsaid.is_none() {
         return;
@@ -151,6 +153,10 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     let ours = lower::PATHS.iter().map(|(key, default)| (format!("paths.{key}"), root.at(&["paths", key]), *default));
     let handoff = root.get("handoff").map_or("", |_| settings_handoff::PATH);
+    let has_login = root.at(&["auth", "login"]).is_some();
+    let of_login = lower::LOGIN_PATHS.iter().map(|(key, default)| {
+        (format!("paths.{key}"), root.at(&["paths", key]), if has_login { *default } else { "" })
+    });
     let others = [
         ("paths.files", ["paths", "files"], lower::FILES),
         ("harness.gateway_path", ["harness", "gateway_path"], ""),
@@ -158,7 +164,7 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
     ]
     .map(|(name, path, default)| (name.to_owned(), root.at(&path), default));
     let mut taken: HashMap<&str, (String, usize)> = HashMap::new();
-    for (name, item, default) in ours.chain(others) {
+    for (name, item, default) in ours.chain(of_login).chain(others) {
         let path = item.map_or(default, |item| item.str().unwrap_or_default()).trim_end_matches('/');
         let line = item.map_or(0, |item| item.line);
         match taken.get(path) {

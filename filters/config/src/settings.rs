@@ -20,6 +20,7 @@ pub use super::{
     settings_firewall::*,
     settings_handoff::Handoff,
     settings_harness::*,
+    settings_login::*,
     settings_network::*,
     units::{Budget, Rate, Span},
 };
@@ -180,6 +181,10 @@ pub struct Paths {
     pub confirm: AgentPath,
     /// Below it are files that the site answered with.
     pub files: AgentPath,
+    /// A person's list of agents.
+    pub links: AgentPath,
+    /// Below it are the endpoints of the authorization server.
+    pub oauth: AgentPath,
 }
 
 impl Paths {

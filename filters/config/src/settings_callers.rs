@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use url::Url;
 
-use super::units::{Budget, Rate};
+use super::{
+    settings_login::Login,
+    units::{Budget, Rate},
+};
 
 /// `[store]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +121,7 @@ pub struct Auth {
     pub visitor: Option<Visitor>,
     pub introspection: Option<TokenEndpoint>,
     pub exchange: Option<ExchangeSettings>,
+    pub login: Option<Login>,
 }
 
 /// An endpoint of the authorization server, and our credentials there.
@@ -154,6 +158,16 @@ pub struct Visitor {
     pub sign_in: String,
     /// The parameter of `sign_in` for the way back.
     pub return_to: Option<String>,
+}
+
+impl Visitor {
+    /// The site's own page for signing in, with the way back.
+    pub fn sign_in_from(&self, back: &str) -> String {
+        let Some(parameter) = &self.return_to else { return self.sign_in.clone() };
+        let mark = if self.sign_in.contains('?') { '&' } else { '?' };
+        let pair = url::form_urlencoded::Serializer::new(String::new()).append_pair(parameter, back).finish();
+        format!("{}{mark}{pair}", self.sign_in)
+    }
 }
 
 /// `auth.unverified`: what happens to a credential that nothing here can verify.

@@ -1,19 +1,12 @@
-//! The page itself: one document without scripts, that is readable on a phone, in the dark, and aloud.
+//! The page itself.
 
-use std::{
-    sync::LazyLock,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::time::{Duration, UNIX_EPOCH};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use frontdesk_base::{reply::Reply, text::escaped};
-use frontdesk_desk::{Desk, pending::Pending, rfc3339, visitor::Person};
-use http::{HeaderValue, StatusCode};
-use ring::digest;
+use frontdesk_desk::{Desk, pending::Pending, person_page::document, rfc3339, visitor::Person};
+use http::StatusCode;
 
 use crate::words::Words;
-
-const HTML: &str = "text/html; charset=utf-8";
 
 /// What the page is about to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,26 +30,10 @@ impl<'a> Shown<'a> {
     }
 }
 
-static STYLE: &str = include_str!("page.css");
-
-/// The page may load nothing, run nothing, be framed by nobody, and send its form to this site only.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let hash = STANDARD.encode(digest::digest(&digest::SHA256, STYLE.as_bytes()));
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-    );
-    HeaderValue::try_from(policy).unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
-});
-
-/// `Content-Security-Policy` of every answer.
-pub(crate) fn policy() -> HeaderValue {
-    POLICY.clone()
-}
-
 /// The page for an address that leads to nothing.
 pub(crate) fn nothing(words: &Words) -> Reply {
     let body = format!("<h1>{}</h1><p>{}</p>", words.nothing, words.nothing_more);
-    Reply::new(StatusCode::NOT_FOUND, HTML, document(words, words.nothing, &body))
+    document(StatusCode::NOT_FOUND, words.language, words.nothing, &body)
 }
 
 /// The page in a state. `shown` is left out where the visitor may not see it.
@@ -97,7 +74,7 @@ pub(crate) fn page(
             words.confirm, words.decline
         ));
     }
-    Reply::new(status, HTML, document(words, title, &body))
+    document(status, words.language, title, &body)
 }
 
 /// What is asked, by whom, and until when.
@@ -118,14 +95,4 @@ fn question(words: &Words, pending: &Pending) -> String {
         words.asks, words.until
     ));
     out
-}
-
-fn document(words: &Words, title: &str, body: &str) -> String {
-    format!(
-        "<!doctype html><html lang=\"{}\"><head><meta charset=\"utf-8\"><title>{title}</title>\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\"><style>{STYLE}</style></head>\
-         <body><main>{body}</main></body></html>\n",
-        words.language
-    )
 }

@@ -20,21 +20,20 @@ use frontdesk_base::{
     fault::{Fault, Refusal},
     reply::Reply,
 };
-use frontdesk_config::{Settings, Visitor};
+use frontdesk_config::Settings;
 use frontdesk_desk::{
     Desk, Endpoint, Incoming, Serve, Served,
     pending::{self, Decision, Pending},
+    person_page::{self, guarded},
     problem,
     visitor::{self, Person},
 };
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{Method, header};
 
 pub use declaration::EXTENSION;
 use html::{Shown, State};
 use words::Words;
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 /// A form has one short field.
 const LONGEST_FORM: usize = 1024;
 
@@ -97,7 +96,7 @@ async fn show(desk: &Desk<'_>, request: &Incoming<'_>, id: &str, words: &Words) 
 
 /// Stores what the person decided, and leads back to the page.
 async fn decide(desk: &Desk<'_>, request: &Incoming<'_>, id: &str, words: &Words) -> Result<Reply, Refusal> {
-    if !is_from_this_page(request) {
+    if !person_page::is_from_this_origin(request) {
         let detail = "This form is taken from its own page only. Open the page and press the button there.";
         return Err(Refusal { reason: "foreign_form", ..Fault::Forbidden.into() }.saying(detail));
     }
@@ -127,18 +126,6 @@ fn decision(body: &[u8]) -> Option<Decision> {
     }
 }
 
-/// Whether a browser says that the form was sent from this origin. A client that says nothing is no browser of today.
-fn is_from_this_page(request: &Incoming<'_>) -> bool {
-    let from = request.headers.get(SEC_FETCH_SITE);
-    let origin = request.headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
-    let host = |origin: &str| origin.split_once("://").map(|(_, host)| host.to_owned());
-    let same = origin.map(|origin| host(origin).is_some_and(|host| host.eq_ignore_ascii_case(request.authority)));
-    match (from, same) {
-        (Some(from), same) => from == "same-origin" && same != Some(false),
-        (None, same) => same == Some(true),
-    }
-}
-
 /// Who visits the page.
 enum Visit {
     /// They may decide; the person, where the site was asked.
@@ -158,20 +145,12 @@ async fn allowed(desk: &Desk<'_>, request: &Incoming<'_>, pending: &Pending, id:
         false => visitor::signed_in(desk, visitor, &cookies).await?,
     };
     Ok(match person {
-        None => Visit::SignIn(sign_in(visitor, &place(desk, id))),
+        None => Visit::SignIn(visitor.sign_in_from(&place(desk, id))),
         Some(person) if pending.subject.as_ref().is_some_and(|subject| *subject != person.subject) => {
             Visit::SomebodyElse(Some(person))
         }
         Some(person) => Visit::Allowed(Some(person)),
     })
-}
-
-/// The site's own page for signing in, with the way back.
-fn sign_in(visitor: &Visitor, back: &str) -> String {
-    let Some(parameter) = &visitor.return_to else { return visitor.sign_in.clone() };
-    let mark = if visitor.sign_in.contains('?') { '&' } else { '?' };
-    let pair = url::form_urlencoded::Serializer::new(String::new()).append_pair(parameter, back).finish();
-    format!("{}{mark}{pair}", visitor.sign_in)
 }
 
 /// The path of the page; a redirect never leaves the site.
@@ -184,19 +163,5 @@ async fn found(desk: &Desk<'_>, id: &str) -> Result<Option<Pending>, Refusal> {
 }
 
 fn see_other(to: &str) -> Result<Reply, Refusal> {
-    let to = HeaderValue::from_str(to).map_err(|_| Refusal::from(Fault::Internal))?;
-    Ok(Reply::empty(StatusCode::SEE_OTHER).with_value(header::LOCATION, to))
-}
-
-/// Keeps a page out of caches, frames and logs of other sites.
-fn guarded(reply: Reply) -> Reply {
-    reply
-        .with(header::CACHE_CONTROL, "no-store, private")
-        .with_value(header::CONTENT_SECURITY_POLICY, html::policy())
-        .with(header::X_FRAME_OPTIONS, "DENY")
-        .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
-        // The address opens the page, so no other site may learn it; the form's own Origin is still sent.
-        .with(header::REFERRER_POLICY, "same-origin")
-        .with(CROSS_ORIGIN_OPENER_POLICY, "same-origin")
-        .with(HeaderName::from_static("x-robots-tag"), "noindex, nofollow")
+    person_page::see_other(to).map_err(|_| Fault::Internal.into())
 }

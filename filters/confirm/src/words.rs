@@ -1,6 +1,7 @@
 //! The page's own words in five languages. What is asked stands in the operator's language.
 
-use http::{HeaderMap, header};
+use frontdesk_desk::person_page;
+use http::HeaderMap;
 
 /// The words of one language.
 #[derive(Debug)]
@@ -31,27 +32,9 @@ pub(crate) struct Words {
 impl Words {
     /// The language that the browser prefers among those that are here; English where it prefers none of them.
     pub(crate) fn preferred(headers: &HeaderMap) -> &'static Self {
-        let lines = headers.get_all(header::ACCEPT_LANGUAGE).iter().filter_map(|line| line.to_str().ok());
-        let mut ranges: Vec<(u16, &str)> = lines.flat_map(|line| line.split(',')).filter_map(range).collect();
-        // A stable sort: of two that weigh the same, the first.
-        ranges.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
-        let known = |tag: &str| {
-            let language = tag.split('-').next().unwrap_or_default();
-            ALL.iter().find(|words| words.language.eq_ignore_ascii_case(language))
-        };
-        ranges.into_iter().find_map(|(_, tag)| known(tag)).unwrap_or(&ALL[0])
+        let language = person_page::preferred(headers, &ALL.each_ref().map(|words| words.language));
+        ALL.iter().find(|words| words.language == language).unwrap_or(&ALL[0])
     }
-}
-
-/// A language range and its weight in thousandths; `None` where it is refused.
-fn range(text: &str) -> Option<(u16, &str)> {
-    let (tag, parameters) = text.split_once(';').unwrap_or((text, ""));
-    let weight = match parameters.trim().strip_prefix("q=") {
-        Some(weight) => weight.trim().parse::<f32>().ok().filter(|weight| (0.0..=1.0).contains(weight))?,
-        None => 1.0,
-    };
-    let thousandths = (weight * 1000.0) as u16;
-    (thousandths > 0 && !tag.trim().is_empty()).then(|| (thousandths, tag.trim()))
 }
 
 static ALL: [Words; 5] = [
@@ -166,23 +149,3 @@ static ALL: [Words; 5] = [
         nothing_more: "アドレスが正しくないか、依頼が削除されています。何も実行されていません。",
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_browser_chooses_the_language() {
-        let preferred = |text: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT_LANGUAGE, text.parse().unwrap());
-            Words::preferred(&headers).language
-        };
-        assert_eq!(preferred("de-CH, en;q=0.8"), "de");
-        assert_eq!(preferred("en;q=0.2, ja;q=0.9"), "ja");
-        assert_eq!(preferred("nl, fr;q=0.5"), "fr");
-        assert_eq!(preferred("es;q=0"), "en");
-        assert_eq!(preferred("tlh"), "en");
-        assert_eq!(Words::preferred(&HeaderMap::new()).language, "en");
-    }
-}

@@ -3,7 +3,7 @@
 use http::HeaderValue;
 
 use frontdesk_base::fault::{CHALLENGE, Fault, REALM, Refusal};
-use frontdesk_caller::Caller;
+use frontdesk_caller::{Caller, Link, Proof};
 use frontdesk_config::{AuthNeed, Capability, CapabilityKind, Monitoring, Settings};
 
 /// The authority of one caller.
@@ -21,6 +21,10 @@ pub struct Authority<'a> {
     pub claims: Option<&'a [String]>,
     /// The request needs a credential whatever the capability says.
     pub demands_credential: bool,
+    /// What a person has allowed this agent, where its token is one of ours.
+    pub link: Option<&'a Link>,
+    /// There is another credential beside that token.
+    pub has_own_credential: bool,
 }
 
 impl<'a> Authority<'a> {
@@ -33,6 +37,8 @@ impl<'a> Authority<'a> {
             authentication: caller.authentication(),
             claims: None,
             demands_credential: false,
+            link: caller.link.as_deref(),
+            has_own_credential: caller.proof != Proof::Token,
         }
     }
 
@@ -44,6 +50,7 @@ impl<'a> Authority<'a> {
         if is_monitor && monitoring == Monitoring::Disallowed {
             return Err(Refusal::from(Fault::Forbidden).saying("This site does not allow automated monitoring."));
         }
+        self.allowed_by_person(capability)?;
         let scoped = !capability.required_scopes.is_empty();
         let needed = match capability.auth_need() {
             AuthNeed::Required => true,
@@ -54,6 +61,10 @@ impl<'a> Authority<'a> {
             || self.demands_credential
             || capability.requires_strong_authentication
             || is_monitor && monitoring == Monitoring::RequiresAuth;
+        if needed && self.is_for_people_alone(capability) {
+            let detail = "A person's sign-in does not open this. It needs a credential of this site's operator.";
+            return Err(Refusal { reason: "link_opens_less", ..Fault::Forbidden.into() }.saying(detail));
+        }
         if needed && !self.has_credential && !self.leaves_it_to_the_site(capability) {
             let challenge = Some(CHALLENGE);
             let required_scopes = capability.required_scopes.clone();
@@ -62,6 +73,19 @@ impl<'a> Authority<'a> {
             return Err(refusal.saying(detail));
         }
         Ok(())
+    }
+
+    /// Checks that the person has allowed a capability that is called in their name, whether it needs a credential or not.
+    fn allowed_by_person(&self, capability: &Capability) -> Result<(), Refusal> {
+        match self.link {
+            Some(link) if capability.is_in_their_name() && !link.allows(&capability.id) => Err(not_allowed(capability)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller has nothing but a person's permission, and the capability is not called in a person's name.
+    fn is_for_people_alone(&self, capability: &Capability) -> bool {
+        self.link.is_some() && !self.has_own_credential && !capability.is_in_their_name()
     }
 
     /// Whether only the site can say what the caller may do.
@@ -74,7 +98,8 @@ impl<'a> Authority<'a> {
         let claimed = |scope: &String| self.claims.is_none_or(|claims| claims.contains(scope));
         let alone = capability.auth_need() == AuthNeed::None && self.claims.is_some();
         let has = |scope: &String| claimed(scope) && (alone || self.scopes.contains(scope));
-        if self.leaves_it_to_the_site(capability) || capability.required_scopes.iter().all(has) {
+        let is_linked = self.link.is_some() && capability.is_in_their_name();
+        if is_linked || self.leaves_it_to_the_site(capability) || capability.required_scopes.iter().all(has) {
             Ok(())
         } else {
             Err(missing_scope(capability))
@@ -92,6 +117,18 @@ impl<'a> Authority<'a> {
     /// listed.
     pub fn opens(&self, capability: &Capability, settings: &Settings) -> bool {
         self.credential(capability, settings).is_ok() && self.scoped(capability).is_ok()
+    }
+}
+
+/// The refusal where the person has not allowed a capability (RFC 6750 §3.1). Its id is the scope to ask them for.
+fn not_allowed(capability: &Capability) -> Refusal {
+    let challenge = format!("{REALM}, error=\"insufficient_scope\", scope=\"{}\"", quotable(&capability.id));
+    let detail = format!("The person has not allowed {}. Ask them for it anew.", capability.id);
+    Refusal {
+        reason: "not_allowed_by_person",
+        challenge: HeaderValue::try_from(challenge).ok(),
+        required_scopes: vec![capability.id.clone()],
+        ..Refusal::from(Fault::MissingScope).saying(detail)
     }
 }
 

@@ -114,7 +114,9 @@ fn forwarding(declared: &Declared<'_>, first: Option<(usize, &Item, &Item)>, fou
                 .warning(item.line, "auth.unverified", "has no effect: no capability passes a credential on")
                 .hint("write upstream.identity = \"caller\" in the capabilities that need it");
         }
-        (None, Some((index, _, item))) if auth.jwks.is_none() && auth.introspection.is_none() => {
+        (None, Some((index, _, item)))
+            if auth.jwks.is_none() && auth.introspection.is_none() && auth.login.is_none() =>
+        {
             let key = format_args!("capabilities[{index}].upstream.identity");
             found.warning(item.line, key, "no credential is ever passed on: nothing here can verify one").hint(
                 "declare auth.jwks or auth.introspection, or write auth.unverified = \"site\" to let the site decide",

@@ -50,12 +50,14 @@ struct Visit<'c> {
     cookies: Cookies,
     began: Instant,
     own_hosts: Vec<String>,
+    /// An answer looks as if the person's session had ended.
+    may_be_signed_out: bool,
 }
 
 impl<'a> Step<'a> {
     /// Sends a call.
     pub(super) async fn exchanged(&mut self, plan: &CallPlan, call: Call<'_>) -> Exchanged {
-        if plan.form.is_none() && !plan.keeps_cookies {
+        if plan.form.is_none() && !plan.keeps_cookies && self.link(plan).is_none() {
             let target = call.target.clone();
             return match self.desk.upstream.call(call).await {
                 Ok(answer) => Exchanged::Answer(answer, target),
@@ -71,9 +73,12 @@ impl<'a> Step<'a> {
             Ok(cookies) => cookies,
             Err(refusal) => return Exchanged::Withheld(refusal),
         };
+        let link = self.link(plan).cloned();
+        let cookies = self.with_linked(link.as_deref(), cookies);
         let mut own_hosts = plan.own_hosts.to_vec();
         own_hosts.push(self.ask.host.to_ascii_lowercase());
-        let mut visit = Visit { plan, call: &call, cookies, began: Instant::now(), own_hosts };
+        let mut visit =
+            Visit { plan, call: &call, cookies, began: Instant::now(), own_hosts, may_be_signed_out: false };
         let exchanged = match (&plan.form, &call.form) {
             (Some(form), Some(filled)) => self.submitted(&mut visit, form, filled).await,
             _ => match self.sent(&mut visit, call.method, &call.target, &[], call.body.clone()).await {
@@ -81,8 +86,12 @@ impl<'a> Step<'a> {
                 Err(failure) => Exchanged::Failed(failure),
             },
         };
-        if plan.keeps_cookies && visit.cookies.has_changed() {
-            self.account.unkept_cookies |= self.keep_cookies(&visit.cookies).await.is_err();
+        let Visit { cookies, may_be_signed_out, .. } = visit;
+        if let Some(link) = &link {
+            return self.linked_answer(link, plan, (&cookies, may_be_signed_out), exchanged).await;
+        }
+        if plan.keeps_cookies && cookies.has_changed() {
+            self.account.unkept_cookies |= self.keep_cookies(&cookies).await.is_err();
         }
         exchanged
     }
@@ -278,6 +287,7 @@ impl<'a> Step<'a> {
             .collect();
         visit.cookies.take(set.iter().map(String::as_str), target, host);
         answer.headers.remove(header::SET_COOKIE);
+        visit.may_be_signed_out |= self.looks_signed_out(&answer);
         Ok(answer)
     }
 

@@ -374,6 +374,9 @@ impl Step<'_> {
 
 /// Who asks, and whether that is verified.
 fn asker(caller: &Caller) -> (Option<String>, bool) {
+    if let Some(link) = &caller.link {
+        return (Some(link.agent.to_string()), link.verified);
+    }
     match (&caller.agent, &caller.name) {
         (Some(agent), _) if agent.verified => (Some(agent.name.to_string()), true),
         (_, Some(name)) if caller.proof == Proof::Key => (Some(name.to_string()), true),

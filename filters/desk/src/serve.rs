@@ -190,11 +190,21 @@ pub struct Served {
     pub flags: Flags,
     /// A limit that is almost used up, where the handler counted it. For the operator's eyes.
     pub near: Option<Near>,
+    /// What became of a link between a person and an agent, for the metrics.
+    pub link_event: Option<&'static str>,
 }
 
 impl From<Reply> for Served {
     fn from(reply: Reply) -> Self {
-        Self { reply, reason: None, account: None, wants_keys: false, flags: Flags::default(), near: None }
+        Self {
+            reply,
+            reason: None,
+            account: None,
+            wants_keys: false,
+            flags: Flags::default(),
+            near: None,
+            link_event: None,
+        }
     }
 }
 

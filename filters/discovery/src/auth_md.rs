@@ -148,7 +148,9 @@ fn credentials(out: &mut String, settings: &Settings, origin: &str, metadata: Op
     }
     let takes_tokens = auth.jwks.is_some() || !auth.authorization_servers.is_empty();
     if takes_tokens || matches!(auth.kind, AuthKind::Bearer | AuthKind::Oauth2) && auth.api_keys.is_empty() {
-        kinds.push_str("- An access token (JWT): `Authorization: Bearer TOKEN`.");
+        // Our own authorization server gives tokens that only it can read.
+        let kind = if auth.login.is_some() && auth.jwks.is_none() { "OAuth 2.1" } else { "JWT" };
+        let _ = write!(kinds, "- An access token ({kind}): `Authorization: Bearer TOKEN`.");
         if let Some(issuer) = auth.authorization_servers.first().or(auth.issuer.as_ref()) {
             let _ = write!(kinds, " Issuer: {}.", line(issuer, LONGEST));
         }

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use http::HeaderValue;
+use frontdesk_base::reply::Reply;
+use http::{HeaderValue, header};
 use serde_json::{Value, json};
 
 use frontdesk_config::Settings;
@@ -55,6 +56,24 @@ pub fn documents(
         Document { path, variants: vec![variant], negotiate: None, versions: Vec::new() }
     });
     documents.collect()
+}
+
+/// Says in a challenge where the metadata of the resource is (RFC 9728 §5.1). `site`: the site's origin.
+pub fn name_in(reply: &mut Reply, settings: &Settings, site: &str, target: &str) {
+    if settings.auth.authorization_servers.is_empty() {
+        return;
+    }
+    let path = target.split('?').next().unwrap_or_default();
+    let resource = if path == settings.paths.mcp.path { path } else { "" };
+    let url = format!("{site}{}", path_of(resource));
+    for (_, value) in reply.headers.iter_mut().filter(|(name, _)| name == header::WWW_AUTHENTICATE) {
+        let said =
+            value.to_str().ok().filter(|said| said.starts_with("Bearer") && !said.contains("resource_metadata="));
+        let named = said.map(|said| format!("{said}, resource_metadata=\"{url}\""));
+        if let Some(Ok(named)) = named.map(HeaderValue::try_from) {
+            *value = named;
+        }
+    }
 }
 
 fn render(settings: &Settings, resource: &str) -> Value {

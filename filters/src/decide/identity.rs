@@ -13,6 +13,7 @@ impl Desk<'_> {
         let (head, callers) = (self.request.head(), &self.snapshot.callers);
         let introspected = match on_page {
             true => None,
+            false if callers.presents_link(&head) => Box::pin(callers.linked(self.request.records, &head)).await,
             false if !callers.introspects() => None,
             false => Box::pin(self.introspected(&head)).await,
         };
@@ -74,7 +75,8 @@ impl Desk<'_> {
         let is_guessing = (is_ours || caller.proof == Proof::Key)
             && Box::pin(policies.guessing(self.counters, &caller, self.request.now)).await.is_some();
         let caller = if is_guessing { caller.disproved() } else { caller };
-        Caller { hides_authorization: is_ours && !is_guessing, ..caller }
+        let is_of_a_link = callers.presents_link(&self.request.head());
+        Caller { hides_authorization: is_ours && !is_guessing || is_of_a_link, ..caller }
     }
 
     /// What a caller who presented nothing invalid still lacks. With `later`, a credential may still come in the body.

@@ -17,7 +17,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 pub use made::{Got, Made, Making, Question, Site, Work, make};
 #[cfg(feature = "agtp")]
@@ -37,13 +37,13 @@ use crate::{
     reply::Reply,
     serve::{About, Serve, Serving},
     site::AcceptAnswer,
-    state::{Amount, Away, Counters, Taken},
+    state::{Amount, Away, Counters, Records, Taken},
 };
 
 const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
 /// A request's head, and the facts about its connection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub method: &'a Method,
     /// The path and query as sent.
@@ -61,6 +61,8 @@ pub struct Request<'a> {
     pub harness: Option<&'a Harness>,
     /// The way to the authorization server that knows opaque tokens; `None`: there is none.
     pub token_server: Option<&'a dyn TokenServer>,
+    /// The store that knows the tokens of our own authorization server; `None`: there is none.
+    pub records: Option<&'a dyn Records>,
 }
 
 impl<'a> Request<'a> {
@@ -298,7 +300,12 @@ impl Desk<'_> {
                 let by_server = self.serve.and_then(|serve| serve.refused(self.snapshot, &refusal, accept.as_deref()));
                 let mut reply = by_server.unwrap_or_else(|| explain(&refusal, accept.as_deref(), insertion));
                 if refusal.fault == Fault::Unauthenticated {
-                    self.name_metadata(&mut reply);
+                    protected_resource::name_in(
+                        &mut reply,
+                        &self.snapshot.settings,
+                        &self.origin(),
+                        self.request.target,
+                    );
                 }
                 if refusal.fault == Fault::Unauthenticated
                     && let Some(how) = self.snapshot.callers.signature_challenge()
@@ -316,23 +323,6 @@ impl Desk<'_> {
     fn origin(&self) -> String {
         let declared = self.snapshot.settings.site.origin.as_deref();
         declared.map_or_else(|| self.request.origin(), |origin| origin.trim_end_matches('/').to_owned())
-    }
-
-    /// Says in a challenge where the metadata of the resource is (RFC 9728 §5.1).
-    fn name_metadata(&self, reply: &mut Reply) {
-        let settings = &self.snapshot.settings;
-        if settings.auth.authorization_servers.is_empty() {
-            return;
-        }
-        let path = self.request.target.split('?').next().unwrap_or_default();
-        let resource = if path == settings.paths.mcp.path { path } else { "" };
-        let url = format!("{}{}", self.origin(), protected_resource::path_of(resource));
-        for (_, value) in reply.headers.iter_mut().filter(|(name, _)| name == header::WWW_AUTHENTICATE) {
-            let named = value.to_str().ok().map(|said| format!("{said}, resource_metadata=\"{url}\""));
-            if let Some(Ok(named)) = named.map(HeaderValue::try_from) {
-                *value = named;
-            }
-        }
     }
 
     /// Whether the method is safe.

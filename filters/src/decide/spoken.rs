@@ -49,6 +49,7 @@ pub async fn decide_unread(
         now: 0,
         harness: None,
         token_server: None,
+        records: None,
     };
     let desk = Desk { snapshot, counters, request: &request, serve: None };
     let held = snapshot.policies.held(Counted::Call { action: false }, &caller);

@@ -62,6 +62,7 @@ async fn ask(snapshot: &Snapshot, home: &Home, line: &str, from: &str, headers: 
         now: 1_800_000_000,
         harness: None,
         token_server: None,
+        records: None,
     };
     decide(snapshot, home, &request).await
 }

@@ -34,6 +34,8 @@ pub enum Class {
     Guesses,
     /// Kilobytes of files that wait for the caller.
     Files,
+    /// What people and agents ask the authorization server for.
+    Links,
 }
 
 /// What the loss of a counter means when there are too many.

@@ -93,6 +93,7 @@ impl Frames {
             now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
             harness: running.harness.as_deref(),
             token_server: Some(self.front.outbound.as_ref()),
+            records: Some(running.store.records.as_ref()),
         };
         let decided = decide_spoken(&running.snapshot, running.store.counters.as_ref(), &request).await;
         if decided.wants_keys {

@@ -63,7 +63,9 @@ impl Front {
         let (dialect, served) = match work {
             Work::Serve(serving) => {
                 let dialect = serving.about().map(|about| about.dialect);
-                (dialect, serving.serve(&desk, incoming).await)
+                let mut served = serving.serve(&desk, incoming).await;
+                running.snapshot.name_metadata(&mut served.reply, incoming.target);
+                (dialect, served)
             }
             Work::Finish(serve, reply) => {
                 return (serve.finished(&desk, incoming, reply).await.into(), Visited::default());
@@ -86,6 +88,9 @@ impl Front {
             self.metrics.seen.close(near, incoming.caller);
         }
         self.metrics.flagged(&served.flags);
+        if let Some(event) = served.link_event {
+            self.metrics.links.with_label_values(&[event]).inc();
+        }
         if let Some(reason) = served.reason {
             self.metrics.rejected(reason);
         }

@@ -99,5 +99,6 @@ pub(super) fn request<'a>(
         now: since_1970(ctx.began).as_secs(),
         harness: running.harness.as_deref(),
         token_server: Some(outbound),
+        records: Some(running.store.records.as_ref()),
     }
 }

@@ -209,6 +209,12 @@ impl Metrics {
                 "frontdesk_questions_unanswered_total",
                 "Questions that the site's pages do not answer.",
             )?,
+            links: counters(
+                &r,
+                "frontdesk_links_total",
+                "What became of links between people and agents (auth.login).",
+                &["event"],
+            )?,
             model_answers: counters(
                 &r,
                 "frontdesk_model_answers_total",

@@ -1,7 +1,8 @@
-//! Delivers results to callback URLs that clients name: to public addresses only, and to none of ours.
+//! Delivers results to callback URLs that clients name, and reads documents at such URLs: at public addresses only, and at
+//! none of ours.
 //!
 //! The name is resolved once, every address is checked, and the connection goes to a checked address, so that a later
-//! DNS change cannot redirect it. A delivery follows no redirect and reads only the status.
+//! DNS change cannot redirect it. Neither follows a redirect; a delivery reads only the status.
 
 use std::{
     net::{IpAddr, SocketAddr, UdpSocket},
@@ -18,14 +19,15 @@ use frontdesk_filters::{
     },
     site::{Settings, StoreHome},
 };
-use http::{HeaderValue, header};
+use http::{HeaderValue, StatusCode, header};
 use pingora::http::RequestHeader;
 use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::{
-    Outbound, answered, because,
+    Asked, Manner, Outbound, Whole, answered, because,
     external_target::{ExternalTarget, bare},
+    whole,
 };
 use crate::live::Running;
 
@@ -49,6 +51,13 @@ impl Outside for Outbound {
         let url = courier.allowed(url)?;
         let delivered = timeout(LIMIT, courier.send(&url, body)).await;
         delivered.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")))
+    }
+
+    async fn document(&self, url: &str, most: usize) -> Result<Bytes, String> {
+        let courier = self.courier()?;
+        let url = courier.allowed(url)?;
+        let read = timeout(LIMIT, courier.read(&url, most)).await;
+        read.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")))
     }
 
     async fn pause(&self, time: Duration) {
@@ -113,6 +122,24 @@ impl Courier<'_> {
             Some(status) if status.is_success() => Ok(()),
             Some(status) => Err(format!("the answer is {status}")),
             None => Err("no answer".into()),
+        }
+    }
+
+    async fn read(&self, url: &Url, most: usize) -> Result<Bytes, String> {
+        let server = ExternalTarget::of(url)?;
+        let found = looked_up(server.name, server.port).await?;
+        let mut peer = server.peer_at(self.judged(&found).await?);
+        peer.group_key = GROUP;
+        let host = HeaderValue::try_from(server.authority()).map_err(|e| e.to_string())?;
+        let asked = Asked { host, tls: true };
+        let (mut session, _) = self.outbound.connector.get_http_session(&peer).await.map_err(|e| because(&e))?;
+        let manner = Manner { asked: &asked, accept: "application/json", site: false, more: &[] };
+        let read = whole(&mut session, &manner, server.target(), most).await;
+        session.shutdown().await;
+        match read? {
+            Whole { status: StatusCode::OK, cut: false, body, .. } => Ok(body),
+            Whole { status: StatusCode::OK, .. } => Err(format!("the answer has more than {most} bytes")),
+            Whole { status, .. } => Err(format!("the answer is {status}, not 200 OK")),
         }
     }
 

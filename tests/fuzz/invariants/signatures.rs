@@ -89,6 +89,7 @@ impl Sent {
             now: NOW,
             harness: None,
             token_server: None,
+            records: None,
         };
         let decided = pin!(decide(&SITE, &Plenty, &request)).poll(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(decided) = decided else { panic!("nothing is waited for") };

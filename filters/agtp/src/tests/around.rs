@@ -60,6 +60,10 @@ impl Outside for Around {
         Ok(())
     }
 
+    async fn document(&self, _: &str, _: usize) -> Result<Bytes, String> {
+        Err("there is none".into())
+    }
+
     async fn deliver(&self, _: &str, _: Bytes) -> Result<(), String> {
         Ok(())
     }

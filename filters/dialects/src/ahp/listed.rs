@@ -32,6 +32,8 @@ const NOBODY: Authority<'static> = Authority {
     authentication: &[],
     claims: None,
     demands_credential: false,
+    link: None,
+    has_own_credential: false,
 };
 
 /// A capability as AHP presents it (AHP §4.3, §5.3).

@@ -180,6 +180,14 @@ impl Turn {
         }
     }
 
+    /// Why it was refused, where it was.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Failed(failure) => Some(&failure.refusal),
+            _ => None,
+        }
+    }
+
     /// The firewall's findings in the answer.
     pub fn flags(&self) -> &[String] {
         match self {

@@ -57,6 +57,7 @@ fn made(
         now: 0,
         harness: None,
         token_server: None,
+        records: None,
     };
     let site = Fake { answer, asked: Mutex::default() };
     run(async {

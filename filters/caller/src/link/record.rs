@@ -1,0 +1,183 @@
+//! The record of a link.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use frontdesk_state::NotKept;
+use serde_json::{Value, json};
+
+use super::{Link, id::LinkId, seal::Key, token::Token};
+use crate::Rejected;
+
+/// Access tokens that are valid at a time. A client that refreshes more often loses the oldest one.
+const MOST_ACCESS: usize = 4;
+
+/// A token as the record knows it: its hash, when it ends, and the key of the link sealed by it.
+#[derive(Debug, Clone)]
+struct Entry {
+    hash: String,
+    until: u64,
+    key: String,
+}
+
+impl Entry {
+    fn of(token: &Token, until: u64, key: &Key) -> Result<Self, NotKept> {
+        Ok(Self { hash: token.hash(), until, key: key.sealed_with(&token.key(), token.id)? })
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
+        Some(Self { hash: text("hash")?, until: value["until"].as_u64()?, key: text("key")? })
+    }
+
+    fn json(&self) -> Value {
+        json!({ "hash": self.hash, "until": self.until, "key": self.key })
+    }
+
+    fn is_of(&self, hash: &str) -> bool {
+        // Hashes of secrets of 256 bits: how long a comparison takes tells nothing about the secret.
+        self.hash == hash
+    }
+}
+
+/// What only a token opens.
+pub struct Sealed {
+    /// The site's own name for the person.
+    pub person: String,
+    pub cookies: Vec<u8>,
+}
+
+/// A link as it is stored.
+#[derive(Debug, Clone)]
+pub struct LinkRecord {
+    pub client: String,
+    pub agent: String,
+    pub verified: bool,
+    pub capabilities: Vec<String>,
+    pub created: u64,
+    pub until: u64,
+    access: Vec<Entry>,
+    refresh: Option<Entry>,
+    sealed: String,
+}
+
+impl LinkRecord {
+    /// A link without tokens and without anything sealed.
+    pub fn new(
+        client: &str,
+        (agent, verified): (&str, bool),
+        capabilities: &[String],
+        created: u64,
+        until: u64,
+    ) -> Self {
+        Self {
+            client: client.to_owned(),
+            agent: agent.to_owned(),
+            verified,
+            capabilities: capabilities.to_vec(),
+            created,
+            until,
+            access: Vec::new(),
+            refresh: None,
+            sealed: String::new(),
+        }
+    }
+
+    /// Reads a stored link.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
+        Some(Self {
+            client: text("client")?,
+            agent: text("agent")?,
+            verified: value["verified"] == true,
+            capabilities: value["capabilities"].as_array()?.iter().filter_map(|id| Some(id.as_str()?.into())).collect(),
+            created: value["created"].as_u64()?,
+            until: value["until"].as_u64()?,
+            access: value["access"].as_array()?.iter().filter_map(Entry::read).collect(),
+            refresh: Entry::read(&value["refresh"]),
+            sealed: text("sealed")?,
+        })
+    }
+
+    /// Its stored form.
+    pub fn written(&self) -> Bytes {
+        let access: Vec<Value> = self.access.iter().map(Entry::json).collect();
+        let record = json!({
+            "client": self.client, "agent": self.agent, "verified": self.verified, "capabilities": self.capabilities,
+            "created": self.created, "until": self.until, "access": access,
+            "refresh": self.refresh.as_ref().map(Entry::json), "sealed": self.sealed,
+        });
+        record.to_string().into()
+    }
+
+    /// Seals what only a token opens.
+    ///
+    /// # Errors
+    ///
+    /// There is no randomness.
+    pub fn seal(&mut self, id: LinkId, key: &Key, sealed: &Sealed) -> Result<(), NotKept> {
+        let plain = json!({ "person": sealed.person, "cookies": STANDARD.encode(&sealed.cookies) });
+        self.sealed = key.seal(id, plain.to_string().as_bytes())?;
+        Ok(())
+    }
+
+    /// Takes new tokens. The refresh token before is valid no more; access tokens are until they end.
+    ///
+    /// # Errors
+    ///
+    /// There is no randomness.
+    pub fn take(&mut self, key: &Key, access: (&Token, u64), refresh: &Token, now: u64) -> Result<(), NotKept> {
+        self.access.retain(|entry| entry.until > now);
+        while self.access.len() >= MOST_ACCESS {
+            self.access.remove(0);
+        }
+        self.access.push(Entry::of(access.0, access.1, key)?);
+        self.refresh = Some(Entry::of(refresh, self.until, key)?);
+        Ok(())
+    }
+
+    /// Forgets an access token. `false`: it is none of this link's.
+    pub fn forget(&mut self, token: &Token) -> bool {
+        let before = self.access.len();
+        let hash = token.hash();
+        self.access.retain(|entry| !entry.is_of(&hash));
+        self.access.len() < before
+    }
+
+    /// The key of the link, from a valid access token.
+    ///
+    /// # Errors
+    ///
+    /// The token is not valid, or no longer.
+    pub fn opened_by(&self, token: &Token, now: u64) -> Result<Key, Rejected> {
+        let hash = token.hash();
+        let entry = self.access.iter().find(|entry| entry.is_of(&hash)).ok_or(Rejected::TokenNotValid)?;
+        if entry.until.min(self.until) <= now {
+            return Err(Rejected::TokenExpired);
+        }
+        Key::opened_with(&token.key(), token.id, &entry.key).ok_or(Rejected::TokenNotValid)
+    }
+
+    /// The key of the link, from the refresh token that is valid now; `None`: it is an earlier one, or none.
+    pub fn refreshed_by(&self, token: &Token, now: u64) -> Option<Key> {
+        let entry = self.refresh.as_ref().filter(|entry| entry.is_of(&token.hash()) && entry.until > now)?;
+        Key::opened_with(&token.key(), token.id, &entry.key)
+    }
+
+    /// The link, opened.
+    pub fn open(&self, id: LinkId, key: Key) -> Option<Link> {
+        let plain: Value = serde_json::from_slice(&key.open(id, &self.sealed)?).ok()?;
+        let cookies = STANDARD.decode(plain["cookies"].as_str()?).ok()?;
+        Some(Link {
+            id,
+            key,
+            client: self.client.as_str().into(),
+            agent: self.agent.as_str().into(),
+            verified: self.verified,
+            capabilities: self.capabilities.as_slice().into(),
+            person: plain["person"].as_str()?.into(),
+            cookies: cookies.into(),
+            until: self.until,
+        })
+    }
+}

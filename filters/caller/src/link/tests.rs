@@ -1,0 +1,66 @@
+//! What tokens open, and what the store shows.
+
+use frontdesk_base::text::hex;
+
+use super::*;
+
+fn made() -> (LinkRecord, LinkId, Key, Token, Token) {
+    let (id, key) = (LinkId::new().unwrap(), Key::new().unwrap());
+    let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), Token::new(Kind::Refresh, id).unwrap());
+    let mut record = LinkRecord::new("client", ("Agent", true), &["orders".into()], 100, 1000);
+    record.seal(id, &key, &Sealed { person: "ada-lovelace".into(), cookies: b"sid=secret".to_vec() }).unwrap();
+    record.take(&key, (&access, 200), &refresh, 100).unwrap();
+    (LinkRecord::read(&record.written()).unwrap(), id, key, access, refresh)
+}
+
+#[test]
+fn only_its_own_tokens_open_a_link() {
+    let (record, id, _, access, refresh) = made();
+    let again = Token::parse(&access.text(), Kind::Access).unwrap();
+    let link = record.open(id, record.opened_by(&again, 150).unwrap()).unwrap();
+    assert_eq!((&*link.person, &link.cookies[..], link.until), ("ada-lovelace", &b"sid=secret"[..], 1000));
+    assert!(link.allows("orders") && !link.allows("other"));
+    assert_eq!(record.opened_by(&access, 200).unwrap_err(), Rejected::TokenExpired);
+    let other = Token::new(Kind::Access, id).unwrap();
+    assert_eq!(record.opened_by(&other, 150).unwrap_err(), Rejected::TokenNotValid);
+    assert!(record.refreshed_by(&refresh, 999).is_some() && record.refreshed_by(&refresh, 1000).is_none());
+    assert!(record.refreshed_by(&other, 150).is_none());
+    // The same sealed text under another link's id.
+    let key = record.opened_by(&access, 150).unwrap();
+    assert!(record.open(LinkId::new().unwrap(), key).is_none());
+}
+
+#[test]
+fn a_token_is_of_one_kind() {
+    let token = Token::new(Kind::Refresh, LinkId::new().unwrap()).unwrap();
+    assert!(Token::parse(&token.text(), Kind::Access).is_none());
+    let as_access = token.text().replace("fdrt_", "fdat_");
+    assert_ne!(Token::parse(&as_access, Kind::Access).unwrap().hash(), token.hash());
+    assert!(Token::is_like(token.text().as_bytes()) && !Token::is_like(b"fd_x"));
+    for wrong in ["", "fdat_", "fdat_AAAA", "fdat_!!", &format!("{}A", as_access)] {
+        assert!(Token::parse(wrong, Kind::Access).is_none(), "{wrong}");
+    }
+}
+
+#[test]
+fn rotation_leaves_one_refresh_token_and_few_access_tokens() {
+    let (mut record, id, key, first, old) = made();
+    for _ in 0..4 {
+        let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), Token::new(Kind::Refresh, id).unwrap());
+        record.take(&key, (&access, 300), &refresh, 120).unwrap();
+        assert!(record.opened_by(&access, 150).is_ok() && record.refreshed_by(&refresh, 150).is_some());
+    }
+    assert!(record.refreshed_by(&old, 150).is_none());
+    assert!(record.opened_by(&first, 150).is_err(), "the oldest of too many");
+}
+
+#[test]
+fn the_store_shows_no_token_no_cookie_and_no_person() {
+    let (record, _, key, access, refresh) = made();
+    let stored = String::from_utf8(record.written().to_vec()).unwrap();
+    for secret in ["sid=secret", "ada-lovelace", &access.text()[30..], &refresh.text()[30..]] {
+        assert!(!stored.contains(secret), "{secret}");
+    }
+    let shown = format!("{key:?} {access:?} {:?} {record:?}", record.open(access.id, key.clone()));
+    assert!(!shown.contains("ada-lovelace") && !shown.contains("secret") && !shown.contains(&hex(access.id.bytes())));
+}

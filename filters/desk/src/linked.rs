@@ -1,0 +1,146 @@
+//! Calls in the name of a person who has allowed the agent that (`[auth.login]`): with the site's cookies of their session,
+//! which are renewed as the site renews them, and until the site has ended it.
+
+use std::{sync::Arc, time::Duration};
+
+use frontdesk_answers::Cookies;
+use frontdesk_base::fault::{Fault, REALM, Refusal};
+use frontdesk_caller::Link;
+use frontdesk_config::Visitor;
+use http::{HeaderValue, header};
+
+use super::{
+    call::{Answer, CallPlan},
+    exchange::Exchanged,
+    step::Step,
+    visitor,
+};
+
+/// How long another call of the same agent may take from the site's answer to the stored cookies.
+const ANOTHERS: Duration = Duration::from_millis(500);
+
+impl Step<'_> {
+    /// The link whose cookies a call carries.
+    pub(super) fn link(&self, plan: &CallPlan) -> Option<&Arc<Link>> {
+        // The site alone gets them, and only where the person has allowed this capability.
+        let link = self.ask.caller.link.as_ref().filter(|_| plan.in_their_name && plan.elsewhere().is_none())?;
+        link.allows(&self.capability.id).then_some(link)
+    }
+
+    /// The cookies of a call together with those of the link.
+    pub(super) fn with_linked(&self, link: Option<&Link>, cookies: Cookies) -> Cookies {
+        match link {
+            Some(link) => cookies.with(Cookies::read(&link.cookies)),
+            None => cookies,
+        }
+    }
+
+    /// Whether an answer looks as if nobody were signed in any more.
+    pub(super) fn looks_signed_out(&self, answer: &Answer) -> bool {
+        let Some(visitor) = &self.desk.compiled.settings.auth.visitor else { return false };
+        match answer.status.as_u16() {
+            401 | 403 => true,
+            300..=399 => leads_to_sign_in(answer, visitor),
+            _ => false,
+        }
+    }
+
+    /// What came of a call with a link: stores the cookies that the site has renewed, and finds out whether the site has
+    /// ended the session.
+    pub(super) async fn linked_answer(
+        &mut self,
+        link: &Link,
+        plan: &CallPlan,
+        (cookies, may_be_signed_out): (&Cookies, bool),
+        exchanged: Exchanged,
+    ) -> Exchanged {
+        let Some(login) = &self.desk.compiled.settings.auth.login else { return exchanged };
+        let (own, others) = (cookies.only(&login.cookies, true).latest(), cookies.only(&login.cookies, false));
+        if cookies.has_changed() && plan.keeps_cookies {
+            self.account.unkept_cookies |= self.keep_cookies(&others).await.is_err();
+        }
+        let was_turned_away = match &exchanged {
+            Exchanged::Answer(answer, _) => self.looks_signed_out(answer),
+            Exchanged::Withheld(_) | Exchanged::Refused(_) => may_be_signed_out,
+            Exchanged::Unclear(_) | Exchanged::Failed(_) => false,
+        };
+        if was_turned_away && self.has_signed_out(link, &own).await {
+            // Another call may have been given new cookies, and be about to store them: then these are only old.
+            let mut is_renewed = link.is_renewed(self.desk.records).await;
+            if !is_renewed {
+                self.desk.outside.pause(ANOTHERS).await;
+                is_renewed = link.is_renewed(self.desk.records).await;
+            }
+            if is_renewed {
+                return Exchanged::Withheld(renewed());
+            }
+            // If the store is away, the next call finds it out again.
+            let _ = link.end(self.desk.records).await;
+            return Exchanged::Withheld(signed_out());
+        }
+        let stored = own.stored();
+        if stored[..] != link.cookies[..] {
+            self.account.unkept_cookies |= link.renew(self.desk.records, &stored).await.is_err();
+        }
+        exchanged
+    }
+
+    /// Whether the site says that the person is signed in no more, or that it is somebody else. A site that cannot say
+    /// has ended nothing.
+    async fn has_signed_out(&self, link: &Link, cookies: &Cookies) -> bool {
+        let Some(visitor) = &self.desk.compiled.settings.auth.visitor else { return false };
+        let Some(line) = cookies.sent_to(&visitor.check) else { return true };
+        let Ok(mut line) = HeaderValue::try_from(line) else { return true };
+        line.set_sensitive(true);
+        match visitor::signed_in(self.desk, visitor, &[(header::COOKIE, line)]).await {
+            Ok(person) => person.is_none_or(|person| *person.subject != *link.person),
+            Err(_) => false,
+        }
+    }
+}
+
+/// Whether a redirect leads to where people sign in.
+fn leads_to_sign_in(answer: &Answer, visitor: &Visitor) -> bool {
+    let path = |target: &str| target.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
+    let to = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // An absolute address at the site was shortened to its path before; any other one leads away from it.
+    let to = to.split_once("://").map_or(to, |(_, rest)| rest.find('/').map_or("", |at| &rest[at..]));
+    !to.is_empty() && path(to) == path(&visitor.sign_in)
+}
+
+/// The refusal where the site has ended the session (RFC 6750 §3.1): the client asks the person anew.
+fn signed_out() -> Refusal {
+    let said = "The person's session at the site has ended. Ask them to sign in and allow it anew.";
+    let challenge = format!("{REALM}, error=\"invalid_token\", error_description=\"{said}\"");
+    let challenge = HeaderValue::try_from(challenge).ok();
+    Refusal { reason: "site_session_ended", challenge, ..Fault::Unauthenticated.into() }.saying(said)
+}
+
+/// The refusal of a call that was made with cookies which the site renewed meanwhile.
+fn renewed() -> Refusal {
+    let said = "The person's session was renewed meanwhile, and the site did nothing. Try again.";
+    Refusal { reason: "site_session_renewed", retry_after: Some(1), ..Fault::Unavailable.into() }.saying(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderMap, StatusCode};
+
+    #[test]
+    fn a_redirect_to_the_sign_in_page_is_known() {
+        let visitor = Visitor {
+            check: "/me".into(),
+            subject: "/id".into(),
+            name: None,
+            sign_in: "/login?x=1".into(),
+            return_to: None,
+        };
+        let leads = |location: &'static str| {
+            let headers = HeaderMap::from_iter([(header::LOCATION, HeaderValue::from_static(location))]);
+            leads_to_sign_in(&Answer { status: StatusCode::FOUND, headers, body: Default::default() }, &visitor)
+        };
+        assert!(leads("/login") && leads("/login/?next=/x") && leads("https://site.test/login#a"));
+        assert!(!leads("/logins") && !leads("/shop/login") && !leads("https://site.test") && !leads(""));
+    }
+}

@@ -1,0 +1,153 @@
+//! An authorization request (RFC 6749 §4.1.1) and its checks.
+
+use std::sync::Arc;
+
+use frontdesk_config::{Capability, Login, Settings};
+use frontdesk_desk::Desk;
+
+use crate::{
+    client::{Client, Documents, Untaken},
+    pkce, redirect_uri,
+};
+
+/// Maximum bytes of `state`.
+const LONGEST_STATE: usize = 2048;
+
+/// A request that a person may be asked about.
+pub(crate) struct Asked {
+    pub(crate) client: Arc<Client>,
+    pub(crate) redirect_uri: String,
+    pub(crate) state: Option<String>,
+    pub(crate) challenge: String,
+    pub(crate) resource: String,
+    /// The ids of the capabilities that the person chooses from.
+    pub(crate) offered: Vec<String>,
+}
+
+/// Why nobody is asked.
+pub(crate) enum Wrong {
+    /// Who asks, or where the answer would go, is not known: the person is told, and nobody else.
+    ToPerson(&'static str, String),
+    /// The client is told, once the person has agreed to go there.
+    ToClient(Box<Return>),
+    Away,
+}
+
+/// An error for a client.
+pub(crate) struct Return {
+    pub(crate) client: Arc<Client>,
+    pub(crate) redirect_uri: String,
+    pub(crate) state: Option<String>,
+    pub(crate) code: &'static str,
+    pub(crate) why: String,
+}
+
+impl Return {
+    /// Its address.
+    pub(crate) fn address(&self, issuer: &str) -> String {
+        let mut pairs = vec![("error", self.code), ("error_description", &self.why), ("iss", issuer)];
+        pairs.extend(self.state.as_deref().map(|state| ("state", state)));
+        redirect_uri::with(&self.redirect_uri, &pairs)
+    }
+}
+
+/// The parameters of a request, each once.
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Reads a query or a form. `None`: a parameter is there twice (RFC 6749 §3.1). `several`: one that may be.
+    pub(crate) fn read(text: &[u8], several: &str) -> Option<Self> {
+        let mut all: Vec<(String, String)> = Vec::new();
+        for (name, value) in url::form_urlencoded::parse(text) {
+            if name != several && all.iter().any(|(other, _)| *other == name) {
+                return None;
+            }
+            all.push((name.into_owned(), value.into_owned()));
+        }
+        Some(Self(all))
+    }
+
+    /// A parameter. An empty one counts as left out (RFC 6749 §3.1).
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(other, value)| other == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// All with this name.
+    pub(crate) fn all<'p>(&'p self, name: &'p str) -> impl Iterator<Item = &'p str> {
+        self.0.iter().filter(move |(other, value)| other == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+}
+
+/// The capabilities that a person can allow: those that are called in their name.
+pub(crate) fn in_their_name(settings: &Settings) -> impl Iterator<Item = &Capability> {
+    settings.offered().map(|(_, capability)| capability).filter(|capability| capability.is_in_their_name())
+}
+
+/// The resources that tokens are for (RFC 8707): the site, and its MCP endpoint.
+pub(crate) fn resource<'r>(settings: &Settings, login: &Login, asked: Option<&'r str>) -> Option<&'r str> {
+    let Some(asked) = asked else { return Some("") };
+    let mcp = format!("{}{}", login.issuer, settings.paths.mcp.path);
+    let plain = asked.strip_suffix('/').unwrap_or(asked);
+    (plain == login.issuer || plain == mcp.trim_end_matches('/')).then_some(plain)
+}
+
+/// Checks a request.
+pub(crate) async fn asked(desk: &Desk<'_>, login: &Login, documents: &Documents, query: &str) -> Result<Asked, Wrong> {
+    let twice = || Wrong::ToPerson("invalid_request", "A parameter is there twice.".into());
+    let given = Parameters::read(query.as_bytes(), "resource").ok_or_else(twice)?;
+    let id = given.get("client_id").unwrap_or_default();
+    let client = documents.client(desk, login, id).await.map_err(|untaken| match untaken {
+        Untaken::Unknown => Wrong::ToPerson("invalid_client", "The client_id is not known here.".into()),
+        Untaken::Document(why) => Wrong::ToPerson("invalid_client", format!("The document of the client: {why}.")),
+        Untaken::Away => Wrong::Away,
+    })?;
+    let redirect_uri = given.get("redirect_uri").unwrap_or_default().to_owned();
+    if !client.may_use(&redirect_uri) {
+        let why = "The redirect_uri is none of this client's.".to_owned();
+        return Err(Wrong::ToPerson("invalid_request", why));
+    }
+    let state = given.get("state").map(str::to_owned);
+    let wrong = |code, why: &str| {
+        let state = state.clone().filter(|state| state.len() <= LONGEST_STATE);
+        let (client, redirect_uri) = (client.clone(), redirect_uri.clone());
+        Wrong::ToClient(Box::new(Return { client, redirect_uri, state, code, why: why.to_owned() }))
+    };
+    if state.as_ref().is_some_and(|state| state.len() > LONGEST_STATE) {
+        return Err(wrong("invalid_request", "The state is too long."));
+    }
+    if given.get("response_type") != Some("code") {
+        return Err(wrong("unsupported_response_type", "The response_type has to be code."));
+    }
+    if given.get("response_mode").is_some_and(|mode| mode != "query") {
+        return Err(wrong("invalid_request", "The response_mode has to be query."));
+    }
+    let challenge = given.get("code_challenge").filter(|challenge| pkce::is_challenge(challenge));
+    let (Some(challenge), Some("S256")) = (challenge, given.get("code_challenge_method")) else {
+        return Err(wrong("invalid_request", "PKCE is needed: a code_challenge, with code_challenge_method S256."));
+    };
+    let settings = &desk.compiled.settings;
+    let mut resources = given.all("resource");
+    let wanted = resource(settings, login, resources.next()).filter(|_| resources.next().is_none());
+    let Some(wanted) = wanted else {
+        return Err(wrong("invalid_target", "The resource is not this site, or there is more than one."));
+    };
+    let offered = offered(settings, given.get("scope").unwrap_or_default());
+    if offered.is_empty() {
+        return Err(wrong("invalid_scope", "Nothing here is called in a person's name."));
+    }
+    let (challenge, resource) = (challenge.to_owned(), wanted.to_owned());
+    Ok(Asked { client, redirect_uri, state, challenge, resource, offered })
+}
+
+/// The capabilities that a scope asks for: by their ids, or by the scopes that they need. All, where it names none.
+fn offered(settings: &Settings, scope: &str) -> Vec<String> {
+    let scopes: Vec<&str> = scope.split(' ').filter(|scope| !scope.is_empty()).collect();
+    let is_named = |capability: &&Capability| {
+        let needed = &capability.required_scopes;
+        let by_scopes = !needed.is_empty() && needed.iter().all(|needed| scopes.contains(&needed.as_str()));
+        by_scopes || scopes.contains(&capability.id.as_str())
+    };
+    let ids = |found: Vec<&Capability>| found.into_iter().map(|capability| capability.id.clone()).collect::<Vec<_>>();
+    let named = ids(in_their_name(settings).filter(is_named).collect());
+    if named.is_empty() { ids(in_their_name(settings).collect()) } else { named }
+}

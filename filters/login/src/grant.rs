@@ -1,0 +1,267 @@
+//! The token endpoint: a code for tokens, and a refresh token for new ones (RFC 6749 §4.1.3, §6).
+//!
+//! A code or a refresh token that comes a second time was stolen, from the client or by it: the link ends. So it does for a
+//! code that comes with anything wrong.
+
+use frontdesk_answers::Cookies;
+use frontdesk_base::{media, reply::Reply};
+use frontdesk_caller::link::{Key, Kind, Link, LinkRecord, Sealed, Token, end, lasts};
+use frontdesk_config::{Login, Visitor};
+use frontdesk_desk::{Desk, Incoming};
+use frontdesk_state::{Change, Committed, Expect, NotKept, Put};
+use http::{StatusCode, header};
+use serde_json::json;
+
+use crate::{
+    asked::{Parameters, resource},
+    code::{self, Allowed, Found},
+    list::{List, Listed},
+    pkce,
+    reply::{away, error, json_reply},
+    visit,
+};
+
+/// How often a change is tried again that another one came before.
+const TRIES: usize = 8;
+
+/// What a client is told, and what became of a link.
+pub(crate) struct Told(pub(crate) Reply, pub(crate) Option<&'static str>);
+
+impl From<Reply> for Told {
+    fn from(reply: Reply) -> Self {
+        Self(reply, None)
+    }
+}
+
+impl From<NotKept> for Told {
+    fn from(_: NotKept) -> Self {
+        away().into()
+    }
+}
+
+fn refused(code: &str, why: &str) -> Told {
+    error(StatusCode::BAD_REQUEST, code, why).into()
+}
+
+/// The one answer to a code or refresh token that is not taken: the reason is nobody's business.
+fn invalid_grant() -> Told {
+    refused("invalid_grant", "This code or refresh token is not valid, or no longer. Ask the person anew.")
+}
+
+/// Reads the form of a request.
+pub(crate) fn form(request: &Incoming<'_>) -> Result<Parameters, Told> {
+    let kind = request.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !media::essence(kind).eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Err(refused("invalid_request", "The body has to be application/x-www-form-urlencoded."));
+    }
+    Parameters::read(&request.body, "").ok_or_else(|| refused("invalid_request", "A parameter is there twice."))
+}
+
+/// Answers a request for tokens.
+pub(crate) async fn token(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor), request: &Incoming<'_>) -> Told {
+    let form = match form(request) {
+        Ok(form) => form,
+        Err(told) => return told,
+    };
+    let given = match form.get("grant_type") {
+        Some("authorization_code") => of_code(desk, login, &form).await,
+        Some("refresh_token") => of_refresh_token(desk, (login, visitor), &form).await,
+        Some(_) => Err(refused("unsupported_grant_type", "Only authorization_code and refresh_token are known here.")),
+        None => Err(refused("invalid_request", "grant_type is missing.")),
+    };
+    given.unwrap_or_else(|told| told)
+}
+
+/// Whether the resource of a token request is that of the authorization request.
+fn is_same_resource(desk: &Desk<'_>, login: &Login, form: &Parameters, before: &str) -> bool {
+    match form.get("resource") {
+        None => true,
+        // A client that named none before may name ours now.
+        asked => {
+            resource(&desk.compiled.settings, login, asked).is_some_and(|asked| before.is_empty() || asked == before)
+        }
+    }
+}
+
+async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<Told, Told> {
+    let client = form.get("client_id").ok_or_else(|| refused("invalid_request", "client_id is missing."))?;
+    let verifier = form.get("code_verifier").ok_or_else(|| refused("invalid_request", "code_verifier is missing."))?;
+    let code = form.get("code").and_then(|code| Token::parse(code, Kind::Code)).ok_or_else(invalid_grant)?;
+    let (allowed, used) = match code::find(desk.records, &code).await? {
+        Found::Nothing => return Err(invalid_grant()),
+        Found::Used => return Err(replayed(desk, &code).await?),
+        Found::Valid(allowed, used) => (allowed, used),
+    };
+    let is_right = allowed.client == client
+        && form.get("redirect_uri").is_none_or(|uri| uri == allowed.redirect_uri)
+        && pkce::verifies(verifier, &allowed.challenge);
+    let is_target = is_same_resource(desk, login, form, &allowed.resource);
+    if !is_right || !is_target {
+        // It is in wrong hands, or its client is broken. Nobody gets anything for it any more.
+        desk.records.commit_safely(&[used.used()]).await?;
+        let wrong_target = || refused("invalid_target", "The resource is not the one that was asked for.");
+        return Err(if is_right { wrong_target() } else { invalid_grant() });
+    }
+    let (records, now) = (desk.records, desk.records.now());
+    let until = now + login.link_ttl.as_secs();
+    let key = Key::new()?;
+    let (record, tokens) = made(login, &code, &key, &allowed, now)?;
+    for _ in 0..TRIES {
+        let mut list = List::of(records, &allowed.person).await?;
+        let ended = list.add(Listed {
+            id: code.id,
+            client: allowed.client.clone(),
+            agent: allowed.agent.clone(),
+            verified: allowed.verified,
+            capabilities: allowed.capabilities.clone(),
+            created: now,
+            until,
+        });
+        let put = Put::Value(record.written(), lasts(until, now));
+        let mut changes =
+            vec![used.used(), list.change(now), Change { key: code.id.place(), expect: Expect::Absent, put }];
+        let gone = |key| Change { key, expect: Expect::Anything, put: Put::Nothing };
+        changes.extend(ended.into_iter().flat_map(|id| [gone(id.place()), gone(id.noted())]));
+        match records.commit_safely(&changes).await? {
+            Committed::Done(_) => return Ok(Told(tokens.reply(&allowed.capabilities), Some("linked"))),
+            Committed::Conflict(1, _) => {}
+            Committed::Conflict(..) => return Err(replayed(desk, &code).await?),
+        }
+    }
+    Err(away().into())
+}
+
+/// Ends the link of a code that came a second time.
+async fn replayed(desk: &Desk<'_>, code: &Token) -> Result<Told, NotKept> {
+    end(desk.records, code.id).await?;
+    Ok(Told(invalid_grant().0, Some("replayed")))
+}
+
+/// Tokens that were given.
+struct Tokens {
+    access: Token,
+    refresh: Token,
+    expires_in: u64,
+}
+
+impl Tokens {
+    fn new(login: &Login, id: frontdesk_caller::link::LinkId, until: u64, now: u64) -> Result<Self, NotKept> {
+        let expires_in = login.access_ttl.as_secs().min(until.saturating_sub(now));
+        Ok(Self { access: Token::new(Kind::Access, id)?, refresh: Token::new(Kind::Refresh, id)?, expires_in })
+    }
+
+    fn reply(&self, capabilities: &[String]) -> Reply {
+        let body = json!({
+            "access_token": self.access.text(), "token_type": "Bearer", "expires_in": self.expires_in,
+            "refresh_token": self.refresh.text(), "scope": capabilities.join(" "),
+        });
+        json_reply(StatusCode::OK, &body)
+    }
+}
+
+/// The record of a new link, and its first tokens.
+fn made(login: &Login, code: &Token, key: &Key, allowed: &Allowed, now: u64) -> Result<(LinkRecord, Tokens), NotKept> {
+    let until = now + login.link_ttl.as_secs();
+    let agent = (allowed.agent.as_str(), allowed.verified);
+    let mut record = LinkRecord::new(&allowed.client, agent, &allowed.capabilities, now, until);
+    let sealed = Sealed { person: allowed.person.clone(), cookies: allowed.cookies.clone() };
+    record.seal(code.id, key, &sealed)?;
+    let tokens = Tokens::new(login, code.id, until, now)?;
+    record.take(key, (&tokens.access, now + tokens.expires_in), &tokens.refresh, now)?;
+    Ok((record, tokens))
+}
+
+async fn of_refresh_token(
+    desk: &Desk<'_>,
+    (login, visitor): (&Login, &Visitor),
+    form: &Parameters,
+) -> Result<Told, Told> {
+    let client = form.get("client_id").ok_or_else(|| refused("invalid_request", "client_id is missing."))?;
+    let token = form.get("refresh_token").and_then(|token| Token::parse(token, Kind::Refresh));
+    let token = token.ok_or_else(invalid_grant)?;
+    if !is_same_resource(desk, login, form, "") {
+        return Err(refused("invalid_target", "The resource is not this site."));
+    }
+    let (records, now) = (desk.records, desk.records.now());
+    for _ in 0..TRIES {
+        let found = records.get(&token.id.place()).await?.ok_or_else(invalid_grant)?;
+        let mut record = LinkRecord::read(&found.value).ok_or_else(invalid_grant)?;
+        if record.until <= now || !login.takes(&record.client) {
+            return Err(invalid_grant());
+        }
+        let key = record.refreshed_by(&token, now).filter(|_| record.client == client);
+        // An earlier refresh token of this link, or another client's.
+        let Some(key) = key else { return Err(replayed(desk, &token).await?) };
+        let asked = form.get("scope").unwrap_or_default().split(' ').filter(|scope| !scope.is_empty());
+        if asked.into_iter().any(|scope| !record.capabilities.iter().any(|id| id == scope)) {
+            return Err(refused("invalid_scope", "The person has not allowed that."));
+        }
+        let link = record.open(token.id, key.clone()).ok_or_else(invalid_grant)?;
+        if !is_signed_in(desk, visitor, &link).await? {
+            if link.is_renewed(records).await {
+                continue;
+            }
+            end(records, token.id).await?;
+            return Err(Told(invalid_grant().0, Some("ended")));
+        }
+        let tokens = Tokens::new(login, token.id, record.until, now)?;
+        record.take(&key, (&tokens.access, now + tokens.expires_in), &tokens.refresh, now)?;
+        let put = Put::Value(record.written(), lasts(record.until, now));
+        let change = Change { key: token.id.place(), expect: Expect::Version(found.version), put };
+        if let Committed::Done(_) = records.commit_safely(&[change]).await? {
+            return Ok(Told(tokens.reply(&record.capabilities), Some("refreshed")));
+        }
+    }
+    Err(away().into())
+}
+
+/// Whether the person is still signed in at the site.
+async fn is_signed_in(desk: &Desk<'_>, visitor: &Visitor, link: &Link) -> Result<bool, Told> {
+    let found = visit::stand_for(desk, visitor, &Cookies::read(&link.cookies), &link.person).await;
+    found.map_err(|_| {
+        let why = "The site cannot be asked at the moment. The token stays valid; try again later.";
+        error(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", why).into()
+    })
+}
+
+/// Answers a revocation (RFC 7009). A refresh token ends the link, an access token itself alone.
+pub(crate) async fn revoke(desk: &Desk<'_>, request: &Incoming<'_>) -> Told {
+    let form = match form(request) {
+        Ok(form) => form,
+        Err(told) => return told,
+    };
+    match form.get("token") {
+        None => refused("invalid_request", "token is missing."),
+        Some(token) => match revoked(desk, &form, token).await {
+            // What is not valid is as good as revoked.
+            Ok(event) => Told(json_reply(StatusCode::OK, &json!({})), event),
+            Err(told) => told,
+        },
+    }
+}
+
+async fn revoked(desk: &Desk<'_>, form: &Parameters, token: &str) -> Result<Option<&'static str>, Told> {
+    let (records, now) = (desk.records, desk.records.now());
+    let Some(token) = Token::parse_any(token) else { return Ok(None) };
+    for _ in 0..TRIES {
+        let Some(found) = records.get(&token.id.place()).await? else { return Ok(None) };
+        let Some(mut record) = LinkRecord::read(&found.value) else { return Ok(None) };
+        if form.get("client_id").is_some_and(|client| client != record.client) {
+            return Err(refused("invalid_client", "The token is not this client's."));
+        }
+        match token.kind {
+            Kind::Refresh if record.refreshed_by(&token, now).is_some() => {
+                end(records, token.id).await?;
+                return Ok(Some("ended"));
+            }
+            Kind::Access if record.forget(&token) => {}
+            _ => return Ok(None),
+        }
+        let put = Put::Value(record.written(), lasts(record.until, now));
+        let change = Change { key: token.id.place(), expect: Expect::Version(found.version), put };
+        if let Committed::Done(_) = records.commit_safely(&[change]).await? {
+            return Ok(Some("revoked"));
+        }
+    }
+    Err(away().into())
+}
