@@ -30,7 +30,7 @@ pub(super) fn of_every_call(call: &Call) -> Option<Vec<(HeaderName, HeaderValue)
 ///
 /// The reason why it is not allowed. The operator may not set headers of routing, framing or length.
 pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
-    const OURS: [HeaderName; 14] = [
+    const OURS: [HeaderName; 13] = [
         header::HOST,
         header::CONTENT_LENGTH,
         header::TRANSFER_ENCODING,
@@ -42,8 +42,6 @@ pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
         header::EXPECT,
         header::VIA,
         header::ACCEPT_ENCODING,
-        // The audit log and the site's log are brought together by it.
-        HeaderName::from_static("x-request-id"),
         HeaderName::from_static("keep-alive"),
         HeaderName::from_static("proxy-connection"),
     ];
@@ -62,8 +60,13 @@ pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
 /// The reason why it is not allowed: those of [`static_header`], and headers by which a caller would change the method,
 /// the coding of the body, or who it is to a proxy in between.
 pub fn header_of_input(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
-    const NOT_FROM_CALLERS: [HeaderName; 3] =
-        [header::PROXY_AUTHORIZATION, header::CONTENT_ENCODING, HeaderName::from_static("http2-settings")];
+    const NOT_FROM_CALLERS: [HeaderName; 4] = [
+        header::PROXY_AUTHORIZATION,
+        header::CONTENT_ENCODING,
+        HeaderName::from_static("http2-settings"),
+        // The audit log and the site's log are brought together by it.
+        HeaderName::from_static("x-request-id"),
+    ];
     let (name, value) = static_header(name, value)?;
     if NOT_FROM_CALLERS.contains(&name) || method_override::is_header(name.as_str()) {
         return Err("cannot come from a caller".into());
