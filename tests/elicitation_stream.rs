@@ -1,6 +1,8 @@
 //! Promise: a client of 2025-06-18 or 2025-11-25 that can ask its person is asked on the stream of the call, at whichever
 //! replica the answer arrives, and its model never holds anything that confirms.
 
+mod attacked;
+
 use crate::support::calls::{BARE, FULL, action, believing, site, token, upstream_calls};
 use crate::support::events::Events;
 use crate::support::jwks::TokenKey;
@@ -246,7 +248,6 @@ async fn elicitation_stream_of_a_client_that_left_does_nothing() {
     let client = Client::begin(&desk, "2025-06-18", json!({})).await;
     let (events, request) = client.asked(&desk).await;
     drop(events);
-    // It is known once something is to be sent.
     let late = async || client.answers(&desk, &request["id"], json!({ "action": "decline" })).await.status == 400;
     eventually("its question to be closed", Duration::from_secs(60), late).await;
     assert_eq!(orders(&origin), 0);
