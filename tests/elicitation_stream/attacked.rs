@@ -1,6 +1,8 @@
-//! Promise: a yes acts only while its call waits for it, under the configuration that it was asked under.
+//! Promise: a yes acts only while its call waits for it, under the configuration that it was asked under, and nobody takes
+//! the places of all others.
 
 use super::*;
+use crate::support::client::Conn;
 
 /// A yes that is said so long after the client has left.
 const LATE: [Duration; 3] = [Duration::from_millis(60), Duration::from_millis(400), Duration::from_secs(3)];
@@ -64,6 +66,44 @@ async fn elicitation_stream_an_error_is_no_yes() {
         confirms_nothing(&desk, &done).await;
     }
     assert_eq!(orders(&origin), 0);
+}
+
+#[tokio::test]
+async fn elicitation_stream_anonymous_callers_leave_places_to_others() {
+    let origin = shop().await;
+    let lines = "\nrisk_level = \"low\"\nauth = \"optional\"\n\
+        input_schema = { type = \"object\", required = [\"city\"], properties = { city = { type = \"string\" } } }\n\
+        upstream = { method = \"GET\", path = \"/api/orders\" }\n[capabilities.ahp]\nextract = { city = \"in ([A-Z][a-z]+)\" }";
+    let desk = site(&origin, &(buy("") + &crate::support::calls::declare("weather", "query", lines))).start().await;
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} } });
+    let initialize = post(rpc::message("initialize", params).to_string());
+    let (mut held, mut asked) = (Vec::new(), Vec::new());
+    for host in 2..=18 {
+        let begun = Conn::open_from(host, desk.ports.http).await.ask(&initialize).await;
+        let session = begun.header("mcp-session-id").expect("a session").to_owned();
+        let call = post(rpc::call("weather", json!({ "query": "How is it?" })).to_string())
+            .header("MCP-Protocol-Version", "2025-06-18")
+            .header("Mcp-Session-Id", &session)
+            .accept("application/json, text/event-stream");
+        let mut of_this = 0;
+        for n in 0..8 {
+            // A claimed name makes nobody somebody else.
+            let call = call.clone().header("User-Agent", &format!("agent-{n}"));
+            let mut conn = Conn::open_from(host, desk.ports.http).await;
+            conn.send(call.bytes()).await;
+            let said = conn.until("\"jsonrpc\":\"2.0\"").await;
+            let said = [said, conn.until("}").await].concat();
+            of_this += usize::from(String::from_utf8_lossy(&said).contains("elicitation/create"));
+            held.push(conn);
+        }
+        asked.push(of_this);
+    }
+    assert_eq!(asked, [[8; 16].as_slice(), &[0]].concat(), "half of 256 places");
+    let client = Client::begin(&desk, "2025-06-18", json!({})).await;
+    let (events, request) = client.asked(&desk).await;
+    client.answers(&desk, &request["id"], yes()).await;
+    assert!(result(events).await.to_string().contains("o-1"));
+    drop(held);
 }
 
 #[tokio::test]

@@ -194,7 +194,7 @@ impl Dialogue<'_> {
     async fn ask(&self, session: &Session, mut params: Value, expires: u64) -> Heard {
         let limit = self.patience(expires);
         let Some(events) = stream::of(self.incoming) else { return Heard::Not(NO_STREAM) };
-        let Some(_place) = places::take(self.incoming.caller.holder()) else { return Heard::Not(TOO_MANY) };
+        let Some(_place) = places::take(self.incoming.caller) else { return Heard::Not(TOO_MANY) };
         let Ok(open) = answers::open(self.desk, session).await else { return Heard::Not(STORE_AWAY) };
         // Forms are what 2025-06-18 has, and has no word for.
         if let Some(params) = params.as_object_mut() {
