@@ -21,7 +21,6 @@ pub(super) const TERMS: usize = 64;
 /// What a word counts for that only frames the question.
 pub(super) const LIGHT: f32 = 0.2;
 /// How well another word for the same thing fits, a part of a compound or an identifier, and a word spelled like it.
-
 const OTHER: f32 = 0.7;
 const PARTIAL: f32 = 0.6;
 /// How well a word fits that means what a phrase does.
