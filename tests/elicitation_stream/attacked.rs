@@ -18,6 +18,14 @@ async fn acts_for_nobody(fast_path: bool) {
         tokio::time::sleep(late).await;
         let heard = client.answers(&desk, &request["id"], yes()).await.status;
         assert!(late < LATE[2] || heard == 400, "the question is closed: {heard}");
+        // One that says that it sends nothing any more.
+        let mut conn = desk.conn().await;
+        conn.send(client.call().bytes()).await;
+        let said = [conn.until("elicitation/create").await, conn.until("\n\n").await].concat();
+        conn.end_sending().await;
+        tokio::time::sleep(late).await;
+        let heard = client.answers(&desk, &id(&String::from_utf8_lossy(&said)), yes()).await.status;
+        assert!(late < LATE[2] || heard == 400, "the question is closed: {heard}");
         // A stream that is reset, while its connection goes on.
         let mut conn = desk.h2(Via::H2c).await;
         let mut incoming = conn.begin(&client.call()).await;
@@ -31,10 +39,17 @@ async fn acts_for_nobody(fast_path: bool) {
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(orders(&origin), 0);
-    // One that stays gets what it asked for.
+    // One that stays gets what it asked for, and so does one that has sent its next request already.
     let (events, request) = client.asked(&desk).await;
     client.answers(&desk, &request["id"], yes()).await;
     assert!(result(events).await.to_string().contains("o-1"));
+    let mut conn = desk.conn().await;
+    conn.send(client.call().bytes()).await;
+    let said = [conn.until("elicitation/create").await, conn.until("\n\n").await].concat();
+    conn.send(client.post(&rpc::message("ping", json!({}))).bytes()).await;
+    client.answers(&desk, &id(&String::from_utf8_lossy(&said)), yes()).await;
+    conn.until("o-1").await;
+    assert_eq!(orders(&origin), 2);
 }
 
 /// The id of the request in a stream.
