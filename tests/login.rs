@@ -165,6 +165,27 @@ async fn login_the_site_renews_its_cookie() {
     assert_answer(&stage.called("orders", text(&refreshed.json(), "access_token")).await, 200, "refreshed");
 }
 
+/// A call that cannot be made as the person is not made as a guest, and not as somebody else.
+#[tokio::test]
+async fn login_a_cookie_that_is_no_longer_the_persons_ends_calls() {
+    for how in ["other", "none", "narrowed"] {
+        let stage = Stage::new("").await;
+        let (_, given) = stage.linked("ada").await;
+        let token = text(&given, "access_token");
+        let cart = assert_answer(&stage.called("cart", token).await, 200, how)["data"].clone();
+        assert_eq!(cart["cart_of"], "ada", "{how}");
+        let ask = call("/agent/changed", &json!({ "how": how })).bearer(token);
+        assert_answer(&stage.desk.call(ask).await, 200, how);
+        assert_fault(&stage.called("cart", token).await, 401, "auth_required", how);
+        let orders = stage.called("orders", token).await;
+        match how {
+            // It is still sent there.
+            "narrowed" => drop(assert_answer(&orders, 200, how)),
+            _ => drop(assert_fault(&orders, 401, "auth_required", how)),
+        }
+    }
+}
+
 #[tokio::test]
 async fn login_a_session_that_the_site_has_ended_is_an_invalid_token() {
     for capability in ["orders", "redirected", "book"] {

@@ -142,6 +142,10 @@ async fn mcp_what_is_not_listed_is_found_and_called_by_name() {
     // A client that has only found the name cannot know which arguments its headers would have to repeat.
     let by_name = json!({ "name": "call_capability", "arguments": { "name": "many_repeated", "input": { "n": "x" } } });
     assert_eq!(result(&desk.rpc(stateless("tools/call", by_name)).await)["isError"], false);
+    let lies = || json!({ "name": "call_capability", "arguments": { "name": "many_repeated", "input": { "n": "x" } } });
+    error(&desk.rpc(stateless("tools/call", lies()).header("Mcp-Param-N", "y")).await, 400, -32020);
+    let right = stateless("tools/call", lies()).header("Mcp-Param-N", "x");
+    assert_eq!(result(&desk.rpc(right).await)["isError"], false);
     let itself = json!({ "name": "many_repeated", "arguments": { "n": "x" } });
     error(&desk.rpc(stateless("tools/call", itself)).await, 400, -32020);
 }

@@ -2,6 +2,7 @@
 
 use crate::support::calls::{FULL, query, site, upstream_calls};
 use crate::support::events::Events;
+use crate::support::frames_h2::{DATA, END, END_HEADERS, FramesH2, HEADERS, PREFACE, SETTINGS, block, frame};
 use crate::support::rpc::{self, NEWEST, post};
 use crate::support::{Answer, Ask, Desk, Gate, Origin, Reply, Request, Setup, Step, Via};
 use serde_json::{Value, json};
@@ -145,4 +146,38 @@ async fn mcp_progress_does_not_end_a_call_whose_client_left() {
     };
     crate::support::eventually("the answer under its key", crate::support::SOON, again).await;
     assert_eq!(upstream_calls(&origin).len(), 1);
+}
+
+#[tokio::test]
+async fn mcp_progress_does_not_hold_up_a_call_whose_client_does_not_read() {
+    let origin = Origin::start(|_: &Request| after(Step::Pause(Duration::from_secs(3)), &Reply::json("{}"))).await;
+    let lines = "\ninput_schema = { type = \"object\" }\nupstream = { method = \"POST\", path = \"/api/slow\", timeout = \"20s\" }\n";
+    let desk = site(&origin, &crate::support::calls::action("act", lines)).set("listen", "h2c = true").start().await;
+    let meta = json!({ "progressToken": "p", "idempotency_key": "k-1" });
+    let body = rpc::message("tools/call", json!({ "name": "act", "arguments": {}, "_meta": meta })).to_string();
+    let mut conn = FramesH2::connect(desk.ports.http).await;
+    // SETTINGS_INITIAL_WINDOW_SIZE = 0.
+    let closed = frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 0]);
+    let bearer = format!("Bearer {FULL}");
+    let head = block(&[
+        (b":method", b"POST"),
+        (b":scheme", b"http"),
+        (b":authority", b"site.test"),
+        (b":path", b"/mcp"),
+        (b"content-type", b"application/json"),
+        (b"accept", b"application/json, text/event-stream"),
+        (b"authorization", bearer.as_bytes()),
+    ]);
+    let head = frame(HEADERS, END_HEADERS, 1, head);
+    conn.send([PREFACE, &closed, &head, &frame(DATA, END, 1, body.as_bytes())].concat()).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(upstream_calls(&origin).len(), 1);
+    // The act is over when the site has answered, and its key says so.
+    let again = async || {
+        let response = desk.ask(Via::H1, post(&body).bearer(FULL)).await;
+        response.text().contains("\"isError\":false")
+    };
+    crate::support::eventually("the answer under its key", Duration::from_secs(6), again).await;
+    assert_eq!(upstream_calls(&origin).len(), 1);
+    drop(conn);
 }

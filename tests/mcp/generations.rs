@@ -108,6 +108,8 @@ async fn mcp_refuses_headers_that_do_not_say_what_the_body_says() {
         ("Mcp-Name", ""),
         ("Mcp-Name", "=?base64?!?="),
         ("MCP-Protocol-Version", ""),
+        // The version of a client whose headers say nothing, beside a body of today.
+        ("MCP-Protocol-Version", "2025-06-18"),
     ] {
         error(&desk.rpc(changed(name, value)).await, 400, -32020);
     }

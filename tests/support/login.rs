@@ -23,6 +23,9 @@ fn cookie_of(r: &Request) -> String {
     cookies.split("; ").find_map(|pair| pair.strip_prefix("sid=")).unwrap_or_default().to_owned()
 }
 
+/// What a person allows an agent.
+pub const ALLOWED: [&str; 8] = ["orders", "renewed", "changed", "cart", "redirected", "forbidden", "flaky", "book"];
+
 /// The site.
 pub async fn site(sessions: Sessions) -> Origin {
     let (made, asked) = (Arc::new(Mutex::new(0)), AtomicUsize::new(0));
@@ -67,6 +70,20 @@ pub async fn site(sessions: Sessions) -> Origin {
                     .header("Set-Cookie", &format!("sid={new}; Path=/; HttpOnly"))
                     .header("Set-Cookie", "other=1; Path=/")
             }
+            // It signs somebody else in, the person out, or sends its cookie to a part of the site only.
+            ("GET", "/api/changed", Some(who)) => {
+                let how = r.target.split("how=").nth(1).unwrap_or_default();
+                let cookie = match how {
+                    "other" => format!("sid={}; Path=/", open("bob")),
+                    "none" => "sid=; Path=/; Max-Age=0".to_owned(),
+                    _ => format!("sid={}; Path=/api", open(&who)),
+                };
+                Reply::json(json!({ "orders": [format!("order-of-{who}")] }).to_string()).header("Set-Cookie", &cookie)
+            }
+            // Open to guests.
+            ("GET", "/shop/cart", who) => {
+                Reply::json(json!({ "cart_of": who.as_deref().unwrap_or("guest") }).to_string())
+            }
             (_, "/api/redirected" | "/api/orders", Some(who)) => {
                 Reply::json(json!({ "orders": [format!("order-of-{who}")], "cookie": r.header("cookie") }).to_string())
             }
@@ -97,6 +114,8 @@ fn capabilities() -> String {
     let ours = "\nrisk_level = \"low\"\nauth = \"required\"\nupstream = { method = \"GET\", path = \"/api/news\" }";
     read("orders", "/api/orders")
         + &read("renewed", "/api/renewed")
+        + &read("changed", "/api/changed")
+        + &read("cart", "/shop/cart")
         + &read("redirected", "/api/redirected")
         + &read("forbidden", "/api/forbidden")
         + &read("flaky", "/api/flaky")
@@ -185,7 +204,7 @@ impl Stage {
     /// A person signed in, and tokens of an agent that may do everything.
     pub async fn linked(&self, who: &str) -> (String, Value) {
         let cookies = self.sign_in(who).await;
-        let code = self.code(&cookies, &[], &["orders", "renewed", "redirected", "forbidden", "flaky", "book"]).await;
+        let code = self.code(&cookies, &[], &ALLOWED).await;
         let response = self.redeem(&code).await;
         assert_eq!(response.status, 200, "{}", response.text());
         (cookies, response.json())

@@ -68,6 +68,13 @@ impl Cookies {
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
+    /// Whether there are any, and each of them is sent to this path.
+    pub fn all_reach(&self, path: &str) -> bool {
+        let now = now();
+        let reaches = |cookie: &Cookie| covers(&cookie.path, path) && cookie.expires.is_none_or(|at| at > now);
+        !self.all.is_empty() && self.all.iter().all(reaches)
+    }
+
     /// Cookies as a browser sends them, which are for the whole site: only those with one of these names. Of two with one
     /// name the first counts, which has the longer path.
     pub fn sent_by_browser<'v>(lines: impl Iterator<Item = &'v str>, names: &[String]) -> Self {

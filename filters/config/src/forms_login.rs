@@ -19,6 +19,10 @@ pub fn redirect_uri(text: &str) -> Result<(), String> {
     if text.contains('#') || !text.bytes().all(|b| b.is_ascii_graphic()) {
         return Err("must be plain ASCII without \"#\"".into());
     }
+    // Other readers take "https:/path" or "\\" for something else than a browser does.
+    if matches!(url.scheme(), "http" | "https") && url.as_str() != text && url.as_str() != format!("{text}/") {
+        return Err(format!("is not in its normal form; write \"{url}\""));
+    }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("carries a user or a password".into());
     }
@@ -46,9 +50,17 @@ mod tests {
         {
             assert!(redirect_uri(right).is_ok(), "{right}");
         }
-        for wrong in
-            ["http://a.test/cb", "javascript:x", "wss://a.test", "https://u@a.test/", "https://a.test/#f", "/cb"]
-        {
+        for wrong in [
+            "http://a.test/cb",
+            "javascript:x",
+            "wss://a.test",
+            "https://u@a.test/",
+            "https://a.test/#f",
+            "/cb",
+            "https:/a?x=1",
+            "https://a.test\\@b.test/",
+            "http://LOCALHOST/cb",
+        ] {
             assert!(redirect_uri(wrong).is_err(), "{wrong}");
         }
     }

@@ -18,6 +18,12 @@ pub trait Events: Send + Sync {
     /// Whether the reply has begun.
     fn has_begun(&self) -> bool;
 
+    /// Whether the client is known to have left.
+    fn is_gone(&self) -> bool;
+
+    /// Whether the configuration that the call runs under was replaced by another one.
+    fn is_outdated(&self) -> bool;
+
     /// Whether this process is about to end, so that nothing may be waited for any longer.
     fn is_ending(&self) -> bool;
 }

@@ -74,6 +74,9 @@ impl<'a> Step<'a> {
             Err(refusal) => return Exchanged::Withheld(refusal),
         };
         let link = self.link(plan).cloned();
+        if let Some(refusal) = link.as_ref().and_then(|link| self.refused_as_guest(link, &call)) {
+            return Exchanged::Withheld(refusal);
+        }
         let cookies = self.with_linked(link.as_deref(), cookies);
         let mut own_hosts = plan.own_hosts.to_vec();
         own_hosts.push(self.ask.host.to_ascii_lowercase());

@@ -10,7 +10,7 @@ use frontdesk_config::Visitor;
 use http::{HeaderValue, header};
 
 use super::{
-    call::{Answer, CallPlan},
+    call::{Answer, Call, CallPlan},
     exchange::Exchanged,
     step::Step,
     visitor,
@@ -33,6 +33,15 @@ impl Step<'_> {
             Some(link) => cookies.with(Cookies::read(&link.cookies)),
             None => cookies,
         }
+    }
+
+    /// The refusal of a call that not all cookies of the link are sent along with: the site would take the person for a
+    /// guest.
+    pub(super) fn refused_as_guest(&self, link: &Link, call: &Call<'_>) -> Option<Refusal> {
+        let cookies = Cookies::read(&link.cookies);
+        let page = call.form.as_ref().map(|form| form.page.as_str());
+        let mut targets = [Some(call.target.as_str()), page].into_iter().flatten();
+        (!targets.all(|target| cookies.all_reach(target))).then(signed_out)
     }
 
     /// Whether an answer looks as if nobody were signed in any more.
@@ -80,7 +89,14 @@ impl Step<'_> {
         }
         let stored = own.stored();
         if stored[..] != link.cookies[..] {
-            self.account.unkept_cookies |= link.renew(self.desk.records, &stored).await.is_err();
+            // The site may have signed the person out, or somebody else in.
+            match self.is_theirs(link, &own).await {
+                Some(true) => self.account.unkept_cookies |= link.renew(self.desk.records, &stored).await.is_err(),
+                Some(false) if !link.is_renewed(self.desk.records).await => {
+                    let _ = link.end(self.desk.records).await;
+                }
+                Some(false) | None => {}
+            }
         }
         exchanged
     }
@@ -88,14 +104,17 @@ impl Step<'_> {
     /// Whether the site says that the person is signed in no more, or that it is somebody else. A site that cannot say
     /// has ended nothing.
     async fn has_signed_out(&self, link: &Link, cookies: &Cookies) -> bool {
-        let Some(visitor) = &self.desk.compiled.settings.auth.visitor else { return false };
-        let Some(line) = cookies.sent_to(&visitor.check) else { return true };
-        let Ok(mut line) = HeaderValue::try_from(line) else { return true };
+        self.is_theirs(link, cookies).await == Some(false)
+    }
+
+    /// Whether these cookies are of a session of the link's person; `None`: the site cannot say.
+    async fn is_theirs(&self, link: &Link, cookies: &Cookies) -> Option<bool> {
+        let visitor = self.desk.compiled.settings.auth.visitor.as_ref()?;
+        let line = cookies.sent_to(&visitor.check).and_then(|line| HeaderValue::try_from(line).ok());
+        let Some(mut line) = line else { return Some(false) };
         line.set_sensitive(true);
-        match visitor::signed_in(self.desk, visitor, &[(header::COOKIE, line)]).await {
-            Ok(person) => person.is_none_or(|person| *person.subject != *link.person),
-            Err(_) => false,
-        }
+        let person = visitor::signed_in(self.desk, visitor, &[(header::COOKIE, line)]).await.ok()?;
+        Some(person.is_some_and(|person| *person.subject == *link.person))
     }
 }
 

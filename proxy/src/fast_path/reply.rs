@@ -159,4 +159,8 @@ impl Client for Streamed<'_, '_> {
     async fn part(&mut self, part: Bytes, last: bool) -> Result<()> {
         self.reply.body(part, last).await
     }
+
+    async fn gone(&mut self) {
+        self.reply.gone().await;
+    }
 }

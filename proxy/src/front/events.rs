@@ -2,7 +2,7 @@
 
 use std::{
     future::Future,
-    pin::pin,
+    pin::{Pin, pin},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -10,13 +10,14 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{Reply, Serving, desk::Events};
 use http::Version;
-use pingora::{Result, http::RequestHeader};
+use pingora::{Error, ErrorType, Result, http::RequestHeader};
 use tokio::sync::{
     mpsc::{Receiver, Sender, channel},
     oneshot,
 };
 
 use super::{Front, serve::named};
+use crate::live::Running;
 
 /// What leaves next.
 pub(crate) struct Part {
@@ -50,6 +51,7 @@ async fn put(sender: &Sender<Part>, what: What) -> bool {
 /// The reply of one call, as the call sees it.
 pub(super) struct Outgoing<'a> {
     pub(super) front: &'a Front,
+    pub(super) running: &'a Running,
     pub(super) sender: Sender<Part>,
     pub(super) request_id: &'a str,
     pub(super) has_begun: AtomicBool,
@@ -71,6 +73,14 @@ impl Events for Outgoing<'_> {
         self.has_begun.load(Ordering::Relaxed)
     }
 
+    fn is_gone(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    fn is_outdated(&self) -> bool {
+        self.front.live.look(|now| now.snapshot.hash != self.running.snapshot.hash)
+    }
+
     fn is_ending(&self) -> bool {
         self.front.draining.load(Ordering::Relaxed) || self.front.entry.is_closed()
     }
@@ -84,10 +94,14 @@ pub(crate) trait Client: Send {
 
     /// Writes more of the body, the last of it with its end.
     async fn part(&mut self, part: Bytes, last: bool) -> Result<()>;
+
+    /// Returns when the client has left.
+    async fn gone(&mut self);
 }
 
 /// Waits for a call, and meanwhile writes the parts of its reply. Gives back the reply where nothing of it was written.
-/// A call whose client has left goes on to its end.
+/// A call whose client has left goes on to its end, and can see that the client has left. A client that does not read
+/// does not delay its call.
 ///
 /// # Errors
 ///
@@ -102,14 +116,22 @@ pub(crate) async fn carry(
     let reply = loop {
         let part = tokio::select! {
             biased;
-            Some(part) = parts.recv() => part,
+            Some(part) = parts.recv() => Some(part),
+            // Before the call, so that it does not act on an answer that comes after its client has left.
+            () = client.gone(), if begun && failed.is_none() => None,
             reply = &mut call => break reply?,
         };
-        if let Err(e) = write(part, client, &mut begun).await {
+        let (written, reply) = match part {
+            Some(part) => beside(write(part, client, &mut begun), call.as_mut()).await,
+            None => (Err(Error::explain(ErrorType::ConnectionClosed, "the client left").into_down()), None),
+        };
+        if let Err(e) = written {
             failed = Some(e);
-            // The call hears of it when it sends the next.
             parts.close();
             while parts.try_recv().is_ok() {}
+        }
+        if let Some(reply) = reply {
+            break reply?;
         }
     };
     while let (None, Ok(part)) = (&failed, parts.try_recv()) {
@@ -119,6 +141,22 @@ pub(crate) async fn carry(
         (Some(e), _) => Err(e),
         (None, false) => Ok(Some(reply)),
         (None, true) => client.part(reply.body, true).await.map(|()| None),
+    }
+}
+
+/// Waits for a write, and runs the call meanwhile. Gives back the call's reply, if it is there by then.
+async fn beside<T>(
+    write: impl Future<Output = Result<()>> + Send,
+    mut call: Pin<&mut (impl Future<Output = T> + Send)>,
+) -> (Result<()>, Option<T>) {
+    let mut write = pin!(write);
+    let mut reply = None;
+    loop {
+        tokio::select! {
+            biased;
+            written = &mut write => return (written, reply),
+            done = &mut call, if reply.is_none() => reply = Some(done),
+        }
     }
 }
 
@@ -137,8 +175,9 @@ async fn write(part: Part, client: &mut dyn Client, begun: &mut bool) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use http::StatusCode;
-    use pingora::{Error, ErrorType};
 
     use super::*;
 
@@ -147,6 +186,10 @@ mod tests {
     struct Written {
         parts: Vec<String>,
         leaves_after: Option<usize>,
+        /// It says that it leaves, instead of failing at a write.
+        says_so: bool,
+        /// How long it takes to read a part.
+        slow: Duration,
     }
 
     impl Written {
@@ -166,9 +209,21 @@ mod tests {
         }
 
         async fn part(&mut self, part: Bytes, last: bool) -> Result<()> {
+            tokio::time::sleep(self.slow).await;
             self.take(&part)?;
             if last { self.take(b"end") } else { Ok(()) }
         }
+
+        async fn gone(&mut self) {
+            if !self.says_so || self.leaves_after != Some(self.parts.len()) {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// A part whose call does not wait until it is written.
+    fn part(what: What) -> Part {
+        Part { what, written: oneshot::channel().0 }
     }
 
     fn reply(body: &'static str) -> Reply {
@@ -210,5 +265,39 @@ mod tests {
         let (left, was_told) = carried(9, &mut client).await;
         assert!(left.is_err() && was_told);
         assert_eq!(client.parts, ["head", "1"]);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_sends_nothing_sees_that_its_client_has_left() {
+        let (sender, receiver) = parts();
+        let (told, heard) = tokio::sync::oneshot::channel();
+        let call = async move {
+            let _ = sender.send(part(What::Head(Box::new(reply("head"))))).await;
+            let closed = tokio::time::timeout(Duration::from_secs(5), sender.closed()).await;
+            let _ = told.send(closed.is_ok());
+            Ok(reply("last"))
+        };
+        let mut client = Written { leaves_after: Some(1), says_so: true, ..Written::default() };
+        assert!(carry(call, receiver, &mut client).await.is_err());
+        assert!(heard.await.unwrap(), "the call was told");
+        assert_eq!(client.parts, ["head"]);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_does_not_delay_its_call() {
+        let (sender, receiver) = parts();
+        let (told, heard) = tokio::sync::oneshot::channel();
+        let call = async move {
+            let _ = sender.send(part(What::Head(Box::new(reply("head"))))).await;
+            let _ = sender.send(part(What::Body("1".into()))).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let _ = told.send(tokio::time::Instant::now());
+            Ok(reply("last"))
+        };
+        let mut client = Written { slow: Duration::from_millis(300), ..Written::default() };
+        let began = tokio::time::Instant::now();
+        assert!(carry(call, receiver, &mut client).await.unwrap().is_none());
+        assert!(heard.await.unwrap() - began < Duration::from_millis(200), "the call did not wait for the client");
+        assert_eq!(client.parts, ["head", "1", "last", "end"]);
     }
 }

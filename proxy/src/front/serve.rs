@@ -64,7 +64,7 @@ impl Front {
         let (sender, parts) = events::parts();
         let head = session.req_header().clone();
         let call = self.at_desk(&head, ctx, Work::Serve(serving), &running, body, Some(sender));
-        match events::carry(call, parts, &mut OverLibrary { session, running: &running }).await? {
+        match events::carry(call, parts, &mut OverLibrary { session, running: &running, has_sent_more: false }).await? {
             Some(reply) => answer::send_plain(session, reply, &running).await,
             None => Ok(()),
         }
@@ -106,6 +106,7 @@ impl Front {
         };
         let outgoing = parts.map(|sender| Outgoing {
             front: self,
+            running,
             sender,
             request_id: &request_id,
             has_begun: AtomicBool::new(false),
@@ -143,6 +144,8 @@ pub(super) fn named(reply: Reply, request_id: &str) -> Reply {
 struct OverLibrary<'a> {
     session: &'a mut Session,
     running: &'a Running,
+    /// The client has sent more than its request, so that its end cannot be seen any more.
+    has_sent_more: bool,
 }
 
 #[async_trait]
@@ -153,5 +156,17 @@ impl Client for OverLibrary<'_> {
 
     async fn part(&mut self, part: Bytes, last: bool) -> Result<()> {
         self.session.as_downstream_mut().write_response_body(part, last).await.map(drop)
+    }
+
+    async fn gone(&mut self) {
+        if !self.has_sent_more {
+            match self.session.as_downstream_mut().read_body_or_idle(true).await {
+                Err(e) if *e.etype() != pingora::ErrorType::ConnectError => return,
+                // The library has taken the first byte of the next request.
+                _ => self.session.set_keepalive(None),
+            }
+            self.has_sent_more = true;
+        }
+        std::future::pending().await
     }
 }

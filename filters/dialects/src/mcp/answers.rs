@@ -118,7 +118,9 @@ fn said(body: &[u8]) -> Option<Said> {
         Some(_) => None,
         None => {
             let id = message.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-            Some(Said::Answer(id, message.remove("result").unwrap_or_default()))
+            // A reply with an error is none, whatever else it says.
+            let result = message.remove("result").filter(|_| !message.contains_key("error"));
+            Some(Said::Answer(id, result.unwrap_or_default()))
         }
     }
 }

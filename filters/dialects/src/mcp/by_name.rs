@@ -28,11 +28,16 @@ pub(super) fn found(tools: &Tools, request: &Request) -> Result<String, Problem>
 /// The call names no capability.
 pub(super) fn resolved(tools: &Tools, read: Option<(Request, Era)>) -> Result<Option<(Request, Era)>, Problem> {
     let Some((mut request, era)) = read else { return Ok(None) };
-    if request.tool() == Some(find::CALL) && tools.finder().is_some() {
+    if is_call(tools, &request) {
         let called = request.call_by_name();
         called.map_err(|problem| problem.to(&request).in_era(era))?;
     }
     Ok(Some((request, era)))
+}
+
+/// Whether a call is that of a capability by its name.
+pub(super) fn is_call(tools: &Tools, request: &Request) -> bool {
+    request.tool() == Some(find::CALL) && tools.finder().is_some()
 }
 
 /// Whether a call is a search for capabilities.

@@ -31,7 +31,7 @@ const ROUNDS: usize = 4;
 /// How often it is looked for an answer, at first and later.
 const LOOK: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 const AT_FIRST: Duration = Duration::from_secs(20);
-/// How often it is looked whether the client is still there.
+/// How often something is sent, so that a client that left without a word is noticed.
 const KNOCK: Duration = Duration::from_secs(5);
 /// The error that sends a client to an address (2025-11-25).
 const GO_THERE: i32 = -32042;
@@ -44,6 +44,8 @@ const STORE_AWAY: &str = "A person has to confirm this, and could not be asked: 
 const GONE: &str = "The client left before its person had answered. Nothing was done.";
 const LATE: &str = "Nobody answered in time. Nothing was done; call again to ask once more.";
 const ENDING: &str = "The server ends before the person has answered. Nothing was done; call again.";
+const CHANGED: &str =
+    "The site's configuration was changed before the person had answered. Nothing was done; call again.";
 const NOT_ASKED: &str = "A person has to confirm this, and the client could not ask them. Nothing was done.";
 const CANCELED: &str = "The client canceled the call before its person had answered. Nothing was done.";
 const NO_ANSWER: &str = "The person's answer was not understood. Nothing was done.";
@@ -192,7 +194,7 @@ impl Dialogue<'_> {
     async fn ask(&self, session: &Session, mut params: Value, expires: u64) -> Heard {
         let limit = self.patience(expires);
         let Some(events) = stream::of(self.incoming) else { return Heard::Not(NO_STREAM) };
-        let Some(_place) = places::take(self.incoming.caller.holder()) else { return Heard::Not(TOO_MANY) };
+        let Some(_place) = places::take(self.incoming.caller) else { return Heard::Not(TOO_MANY) };
         let Ok(open) = answers::open(self.desk, session).await else { return Heard::Not(STORE_AWAY) };
         // Forms are what 2025-06-18 has, and has no word for.
         if let Some(params) = params.as_object_mut() {
@@ -201,13 +203,15 @@ impl Dialogue<'_> {
         let request = json!({ "jsonrpc": "2.0", "id": open.id, "method": "elicitation/create", "params": params });
         let mut is_there = stream::send(events, &request).await;
         let (mut waited, mut knocked) = (Duration::ZERO, Duration::ZERO);
-        while is_there && waited < limit && !events.is_ending() {
+        while is_there && !events.is_gone() && waited < limit && !events.is_ending() {
             // A store that is away for a moment is asked again.
             if let Ok(Some(answer)) = open.look(self.desk).await {
                 open.close(self.desk).await;
                 return match answers::is_canceled(self.desk, session, &self.request.id).await {
                     true => Heard::Not(CANCELED),
-                    false if !stream::knock(events).await => Heard::Not(GONE),
+                    // Nobody would get the result.
+                    false if events.is_gone() => Heard::Not(GONE),
+                    false if events.is_outdated() => Heard::Not(CHANGED),
                     false => Heard::Answer(answer),
                 };
             }
@@ -220,7 +224,7 @@ impl Dialogue<'_> {
         }
         open.close(self.desk).await;
         Heard::Not(match waited < limit {
-            _ if !is_there => GONE,
+            _ if !is_there || events.is_gone() => GONE,
             true => ENDING,
             false => LATE,
         })

@@ -43,8 +43,17 @@ impl Era {
         let header = |name: HeaderName| only(headers, &name).map_err(stateless);
         let version = header(VERSION)?;
         let said = request.meta().and_then(|meta| meta.get(META_VERSION));
+        let differs = |what: &str| {
+            stateless(Problem::new(MISMATCH, format!("The header {what} does not say what the body says.")))
+        };
         match version {
-            Some(version) if HANDSHAKES.contains(&version) => return Ok(Self::Handshake),
+            // Such a client has no word for a version in the body; if one is there, a gateway may have believed it.
+            Some(version) if HANDSHAKES.contains(&version) => {
+                return match said.is_none_or(|said| said.as_str() == Some(version)) {
+                    true => Ok(Self::Handshake),
+                    false => Err(differs("MCP-Protocol-Version")),
+                };
+            }
             None if said.is_none() => return Ok(Self::Handshake),
             _ => {}
         }
@@ -53,9 +62,6 @@ impl Era {
             let why = format!("`params._meta` lacks `{missing}`.");
             return Err(stateless(Problem::new(INVALID_PARAMS, why)));
         }
-        let differs = |what: &str| {
-            stateless(Problem::new(MISMATCH, format!("The header {what} does not say what the body says.")))
-        };
         if version.is_none() || version != said.and_then(Value::as_str) {
             return Err(differs("MCP-Protocol-Version"));
         }
@@ -134,7 +140,11 @@ mod tests {
     fn those_who_shake_hands_say_little() {
         assert_eq!(era(&[], "tools/list", json!({})), Ok(Era::Handshake));
         for version in HANDSHAKES {
-            assert_eq!(era(&[("mcp-protocol-version", version)], "tools/list", json!({})), Ok(Era::Handshake));
+            let said = |params| era(&[("mcp-protocol-version", version)], "tools/list", params);
+            assert_eq!(said(json!({})), Ok(Era::Handshake));
+            assert_eq!(said(json!({ "_meta": { META_VERSION: version } })), Ok(Era::Handshake));
+            assert_eq!(said(json!({ "_meta": meta(STATELESS) })), Err(MISMATCH));
+            assert_eq!(said(json!({ "_meta": { META_VERSION: 1 } })), Err(MISMATCH));
         }
     }
 

@@ -41,24 +41,37 @@ impl ParameterHeaders {
         Self(all)
     }
 
-    /// Checks the headers of a call of a listed tool. Other calls have none.
+    /// Checks the headers of a call. `by_name`: its client does not know the schema, so that headers may be missing.
     ///
     /// # Errors
     ///
     /// One is missing, or says something else than its argument.
-    pub(super) fn check_call(&self, tools: &Tools, headers: &HeaderMap, request: &Request) -> Result<(), Problem> {
+    pub(super) fn check_call(
+        &self,
+        tools: &Tools,
+        headers: &HeaderMap,
+        request: &Request,
+        by_name: bool,
+    ) -> Result<(), Problem> {
         match (request.tool().and_then(|name| tools.find(name)), call::arguments(request)) {
-            (Some(function), Ok(arguments)) => self.check(function.index, headers, &arguments),
+            (Some(function), Ok(arguments)) => self.check(function.index, headers, &arguments, by_name),
             _ => Ok(()),
         }
     }
 
-    fn check(&self, capability: usize, headers: &HeaderMap, arguments: &Map<String, Value>) -> Result<(), Problem> {
+    fn check(
+        &self,
+        capability: usize,
+        headers: &HeaderMap,
+        arguments: &Map<String, Value>,
+        by_name: bool,
+    ) -> Result<(), Problem> {
         for (name, header) in self.0.get(&capability).into_iter().flatten() {
             let said = text::once(headers, header).map_err(|twice| Problem::new(MISMATCH, twice.to_string()))?;
             let argument = arguments.get(name).filter(|value| !value.is_null());
             let agrees = match (said, argument) {
                 (None, None) => true,
+                (None, Some(_)) => by_name,
                 (Some(said), Some(argument)) => decoded(said).is_some_and(|said| is_same(&said, argument)),
                 _ => false,
             };
@@ -105,7 +118,10 @@ mod tests {
             if let Some(value) = value {
                 map.insert("mcp-param-region", value.parse().unwrap());
             }
-            headers.check(0, &map, arguments.as_object().unwrap()).map_err(|problem| problem.code)
+            let check = |by_name| headers.check(0, &map, arguments.as_object().unwrap(), by_name).map_err(|p| p.code);
+            // By name a header may be missing, and one that is there has to be right.
+            assert_eq!(check(true), if value.is_none() { Ok(()) } else { check(false) });
+            check(false)
         };
         for (value, argument) in [
             (Some("eu"), json!("eu")),
@@ -129,7 +145,10 @@ mod tests {
             assert_eq!(check(value, json!({ "region": argument })), Err(MISMATCH), "{value:?}");
         }
         assert_eq!(
-            headers.check(1, &HeaderMap::new(), json!({ "region": "eu" }).as_object().unwrap()).err().map(|p| p.code),
+            headers
+                .check(1, &HeaderMap::new(), json!({ "region": "eu" }).as_object().unwrap(), false)
+                .err()
+                .map(|p| p.code),
             None
         );
     }

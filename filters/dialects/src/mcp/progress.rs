@@ -43,7 +43,13 @@ pub(super) async fn along<T>(
             "jsonrpc": "2.0", "method": "notifications/progress",
             "params": { "progressToken": token, "progress": seconds, "message": format!("Under way for {seconds} seconds.") },
         });
-        if !stream::send(events, &notification).await {
+        let mut is_there = true;
+        let sending = async { is_there = stream::send(events, &notification).await };
+        // A client that does not read does not delay its call.
+        if let Some(done) = stream::before(call.as_mut(), sending).await {
+            return done;
+        }
+        if !is_there {
             // The client has left. What was begun is not broken off.
             return call.await;
         }

@@ -147,14 +147,15 @@ impl Server {
         Ok(session.into_iter().fold(reply, |reply, id| reply.with_value(session::HEADER, id)))
     }
 
-    /// The same, if its headers repeat the arguments of a listed tool. A call by name has none: its client does not know
-    /// the schema.
+    /// The same, a call by name as the call of the named capability, if its headers say what its arguments say.
     fn repeating(&self, headers: &HeaderMap, read: Option<(Request, Era)>) -> Result<Option<(Request, Era)>, Problem> {
+        let by_name = read.as_ref().is_some_and(|(request, _)| by_name::is_call(&self.tools, request));
+        let read = by_name::resolved(&self.tools, read)?;
         if let Some((request, Era::Stateless)) = &read {
-            let checked = self.parameter_headers.check_call(&self.tools, headers, request);
+            let checked = self.parameter_headers.check_call(&self.tools, headers, request, by_name);
             checked.map_err(|problem| problem.to(request).in_era(Era::Stateless))?;
         }
-        by_name::resolved(&self.tools, read)
+        Ok(read)
     }
 
     /// Adds the result members of 2026-07-28. The results do not depend on the caller.
