@@ -18,6 +18,9 @@ pub struct Login {
     pub issuer: String,
 }
 
+/// How the id of a client begins that has registered itself.
+pub const REGISTERED: &str = "fdc_";
+
 impl Login {
     /// Whether a client with this id is taken.
     pub fn takes(&self, client: &str) -> bool {
@@ -25,7 +28,7 @@ impl Login {
         is_listed
             || match self.clients {
                 Clients::Metadata => client.contains("://"),
-                Clients::Dynamic => true,
+                Clients::Dynamic => client.contains("://") || client.starts_with(REGISTERED),
                 Clients::Listed => false,
             }
     }
@@ -48,4 +51,25 @@ pub struct ListedClient {
     pub id: String,
     pub name: String,
     pub redirect_uris: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_is_no_longer_listed_is_not_taken() {
+        let login = |clients| Login {
+            cookies: Vec::new(),
+            access_ttl: Duration::ZERO,
+            link_ttl: Duration::ZERO,
+            clients,
+            listed: Vec::new(),
+            issuer: String::new(),
+        };
+        for clients in [Clients::Metadata, Clients::Dynamic, Clients::Listed] {
+            assert!(!login(clients).takes("my-assistant"), "{clients:?}");
+        }
+        assert!(login(Clients::Dynamic).takes("fdc_00") && !login(Clients::Metadata).takes("fdc_00"));
+    }
 }

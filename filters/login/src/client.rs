@@ -122,6 +122,8 @@ impl Documents {
 
     /// The client that a document describes. Concurrent requests read it once.
     async fn of_document(&self, desk: &Desk<'_>, id: &str) -> Result<Arc<Client>, Untaken> {
+        // What cannot be read counts against nobody.
+        is_url_of_document(id).map_err(|why| Untaken::Document(why.to_owned()))?;
         let now = desk.records.now();
         if self.0.get(id).is_some_and(|document| document.until <= now) {
             self.0.remove(id);
@@ -133,10 +135,7 @@ impl Documents {
             if taken.map_err(|_| Untaken::Away)?.granted.is_none() {
                 return Err(Untaken::Away);
             }
-            let client = match is_url_of_document(id) {
-                Ok(()) => desk.outside.document(id, LARGEST).await.and_then(|bytes| described(id, &bytes)),
-                Err(why) => Err(why.to_owned()),
-            };
+            let client = desk.outside.document(id, LARGEST).await.and_then(|bytes| described(id, &bytes));
             let until = now + if client.is_ok() { KEPT } else { MISSED };
             Ok::<_, Untaken>(Document { client: client.map(Arc::new), until })
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use frontdesk_base::reply::Reply;
 use frontdesk_base::text::hex;
 use frontdesk_caller::link::random;
-use frontdesk_config::Login;
+use frontdesk_config::{Login, REGISTERED};
 use frontdesk_desk::{Desk, Incoming};
 use frontdesk_state::{Amount, Change, Class, Committed, Expect, Key, Limit, NotKept, Put, Records, Subject, Window};
 use http::StatusCode;
@@ -17,8 +17,6 @@ use crate::{
     reply::{error, json_reply},
 };
 
-/// How an id begins.
-const PREFIX: &str = "fdc_";
 /// Registrations of one address, and of all, in an hour.
 const MOST_OF_ONE: u64 = 20;
 const MOST_OF_ALL: u64 = 1000;
@@ -26,11 +24,13 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// Whether an id may be that of a registered client.
 pub(crate) fn is_id(id: &str) -> bool {
-    id.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 32 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
+    // One spelling: limits and links go by the id as it is written.
+    let is_hex = |rest: &str| rest.len() == 32 && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    id.strip_prefix(REGISTERED).is_some_and(is_hex)
 }
 
 fn place(id: &str) -> String {
-    format!("oauth:client:{}", id.to_ascii_lowercase())
+    format!("oauth:client:{id}")
 }
 
 /// A registered client.
@@ -68,7 +68,7 @@ pub(crate) async fn register(desk: &Desk<'_>, login: &Login, request: &Incoming<
         Err(_) => return crate::reply::away(),
     }
     let Ok(bytes) = random::<16>() else { return crate::reply::away() };
-    let id = format!("{PREFIX}{}", hex(&bytes));
+    let id = format!("{REGISTERED}{}", hex(&bytes));
     let kept = json!({ "client_name": client.name, "redirect_uris": client.redirect_uris });
     // A client that nobody has used for that long asks for a new id.
     let put = Put::Value(kept.to_string().into(), login.link_ttl.max(Duration::from_secs(24 * 3600)) * 2);
@@ -83,5 +83,18 @@ pub(crate) async fn register(desk: &Desk<'_>, login: &Login, request: &Incoming<
             }),
         ),
         _ => crate::reply::away(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_id;
+
+    #[test]
+    fn an_id_has_one_spelling() {
+        assert!(is_id(&format!("fdc_{}", "0a".repeat(16))));
+        for wrong in [format!("fdc_{}", "0A".repeat(16)), format!("fdc_{}", "0a".repeat(15)), "fdc_".to_owned()] {
+            assert!(!is_id(&wrong), "{wrong}");
+        }
     }
 }
