@@ -275,18 +275,9 @@ async fn callers_name_no_log_and_no_record_holds_it() {
     for (what, text) in [("stdout", desk.stdout()), ("stderr", desk.stderr()), ("admin", metrics)] {
         assert!(!text.contains("ada-secret"), "{what}");
     }
-    let mut read = 0;
-    let mut folders = vec![desk.dir.path().to_owned(), kept.path().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("the folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if let Ok(bytes) = std::fs::read(&path) {
-                read += 1;
-                assert!(!bytes.windows(10).any(|part| part == b"ada-secret"), "{}", path.display());
-            }
-        }
+    let files = [desk.dir.files(), kept.files()].concat();
+    for (path, bytes) in &files {
+        assert!(!bytes.windows(10).any(|part| part == b"ada-secret"), "{}", path.display());
     }
-    assert!(read > 2, "the store and the audit log were read");
+    assert!(files.len() > 2, "the store and the audit log were read");
 }

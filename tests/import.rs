@@ -103,3 +103,24 @@ async fn import_fetches_a_document() {
         assert!(err.contains("cannot be fetched"), "{err}");
     }
 }
+
+/// A document may name any path; whatever it says, only its own server is asked.
+#[tokio::test]
+async fn import_asks_no_other_host_than_the_documents() {
+    let inside = Origin::start(|_: &Request| Reply::json("{}")).await;
+    let path = inside.url().trim_start_matches("http:").to_owned();
+    let outside = Origin::start(move |request: &Request| match request.target.as_str() {
+        "/openapi.json" => Reply::json(format!(
+            r#"{{"openapi":"3.0.3","info":{{"title":"x","version":"1"}},"servers":[{{"url":"/"}}],
+                "paths":{{"{}/internal?x=1":{{"get":{{"operationId":"a","responses":{{}}}}}}}}}}"#,
+            path
+        )),
+        _ => Reply::new(404),
+    })
+    .await;
+    let from = format!("{}/openapi.json", outside.url());
+    let ended = tokio::task::spawn_blocking(move || run_to_end(&["import", "openapi", &from], &std::env::temp_dir()));
+    let (code, out, err) = crate::support::soon("it ends", ended).await.expect("the command");
+    assert!(code == 0 && out.contains("internal"), "{out}{err}");
+    assert_eq!(inside.requests().len(), 0, "{err}");
+}

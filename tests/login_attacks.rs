@@ -121,14 +121,15 @@ async fn login_attack_redirect_uris_are_exact_and_errors_lead_nowhere() {
         stage.desk.call(Ask::post("/agent/oauth/register", body).header("Content-Type", "application/json")).await;
     let id = text(&made.json(), "client_id").to_owned();
     let wrong = [("client_id", id.as_str()), ("redirect_uri", "https://evil.test/"), ("response_type", "token")];
-    for cookies in [cookies.as_str(), "x=1"] {
-        let page = stage.authorize(cookies, &wrong).await;
-        assert_eq!((page.status, page.header("location")), (400, None));
-        assert!(page.text().contains("unsupported_response_type"), "{}", page.text());
-    }
+    let page = stage.authorize(&cookies, &wrong).await;
+    assert_eq!((page.status, page.header("location")), (400, None));
+    assert!(page.text().contains("unsupported_response_type"), "{}", page.text());
     // The way to the sign-in page never leaves the site.
-    let away = stage.authorize("x=1", &[("state", "//evil.test"), ("extra", "https://evil.test/")]).await;
-    assert!(away.header("location").is_some_and(|to| to.starts_with("/login?next=%2Fagent%2Foauth%2Fauthorize%3F")));
+    for changes in [&wrong[..], &[("state", "//evil.test"), ("extra", "https://evil.test/")]] {
+        let away = stage.authorize("x=1", changes).await;
+        let to = away.header("location").unwrap_or_default();
+        assert!(to.starts_with("/login?next=%2Fagent%2Foauth%2Fauthorize%3F"), "{to}");
+    }
     let wrong = stage.authorize(&cookies, &[("resource", "https://elsewhere.test")]).await;
     assert_eq!(parameter(&wrong, "error").as_deref(), Some("invalid_target"));
     assert_eq!(parameter(&wrong, "state").as_deref(), Some("s-1 &="));
@@ -148,9 +149,13 @@ async fn login_attack_consent_cannot_be_forged_framed_kept_or_moved() {
     let secret = ticket(&page);
     let form = [("ticket", secret.as_str()), ("decision", "allow"), ("allow", "orders")];
     // From another site, from a client that says nothing, and without cookies.
-    for (name, value) in
-        [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Site", "same-site"), ("Origin", "https://evil.test"), ("X", "y")]
-    {
+    for (name, value) in [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Site", "same-site"),
+        ("Origin", "https://evil.test"),
+        ("Origin", "http://site.test"),
+        ("X", "y"),
+    ] {
         let forged = posted("/agent/oauth/consent", &form).header("Cookie", &ada).header(name, value);
         assert_eq!(stage.desk.call(forged).await.status, 403, "{name}: {value}");
     }
@@ -174,8 +179,9 @@ async fn login_attack_consent_cannot_be_forged_framed_kept_or_moved() {
     );
     let head = stage.desk.call(Ask::head(&login::authorize(&[])).header("Cookie", &ada)).await;
     assert_eq!(head.status, 405);
-    // It is still good for its person, once.
-    let answer = stage.decide(&ada, &form).await;
+    // It is still good for its person, once, and behind a proxy that puts another name into Host.
+    let behind = posted("/agent/oauth/consent", &form).header("Cookie", &ada).header("Sec-Fetch-Site", "same-origin");
+    let answer = stage.desk.call(behind.header("Host", "10.0.0.5:8080").header("Origin", "https://site.test")).await;
     assert!(parameter(&answer, "code").is_some(), "{}", answer.text());
     assert_eq!(stage.decide(&ada, &form).await.status, 410);
     // A no, and a yes to nothing.

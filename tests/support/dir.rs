@@ -22,6 +22,22 @@ impl Dir {
         self.0.join(name)
     }
 
+    /// All files in it and below it, with what they hold.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let (mut found, mut folders) = (Vec::new(), vec![self.0.clone()]);
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path()) {
+                match std::fs::read(&path) {
+                    _ if path.is_dir() => folders.push(path),
+                    Ok(bytes) => found.push((path, bytes)),
+                    // A socket, or gone meanwhile.
+                    Err(_) => {}
+                }
+            }
+        }
+        found
+    }
+
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
         std::fs::write(&path, text).expect("writing into the temporary directory");

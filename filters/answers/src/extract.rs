@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use url::{Position, Url};
 
 use crate::{
-    read::{Answered, too_large, unknown_encoding},
+    answered::{Answered, too_large, unknown_encoding},
     values,
 };
 

@@ -5,7 +5,7 @@ use frontdesk_base::{fault::Refusal, media::essence};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::read::{Answered, too_large};
+use crate::answered::{Answered, too_large};
 
 /// The largest file that is passed on, in bytes.
 pub const LARGEST_FILE: usize = 5 * 1024 * 1024;

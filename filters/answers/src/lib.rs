@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answered;
 mod cookies;
 mod day;
 mod extract;
@@ -22,12 +23,13 @@ mod values;
 mod xml;
 mod xml_text;
 
+pub use answered::Answered;
 pub use cookies::Cookies;
 pub use extract::{Extract, Tried};
 pub use failed::{Failed, Says};
 pub use file::{File, LARGEST_FILE};
 pub use kind::Kind;
-pub use read::{Answered, Data, Plan, Unfit, read};
+pub use read::{Data, Plan, Unfit, read};
 pub use template::Template;
 
 /// An XML document as the object that `response = "xml"` gives.

@@ -5,7 +5,7 @@ use frontdesk_page::content::{self, MAX_BYTES};
 use serde_json::{Value, json};
 use url::{Position, Url};
 
-use crate::read::{Answered, too_large, unknown_encoding};
+use crate::answered::{Answered, too_large, unknown_encoding};
 
 /// How many links are named of the part that was cut away.
 const MOST_LINKS: usize = 20;

@@ -2,33 +2,20 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use frontdesk_base::{
     charset,
     fault::{Fault, Refusal},
 };
 use frontdesk_config::ResponseKind;
 use serde_json::{Value, json};
-use url::Url;
 
-use crate::{extract::Extract, file::File, kind::Kind, page, table, xml};
-
-/// An answer of the site.
-#[derive(Debug, Clone)]
-pub struct Answered<'a> {
-    pub content_type: &'a str,
-    /// The value of `Content-Disposition`.
-    pub disposition: Option<&'a str>,
-    pub body: &'a Bytes,
-    /// Its address at the site.
-    pub at: &'a Url,
-    /// The site's name is known, so addresses are told whole, and not as paths.
-    pub is_named: bool,
-    /// Further names of the site, with their ports: those of its upstreams.
-    pub own_hosts: &'a [String],
-    /// How many tokens the reader has room for.
-    pub tokens: u64,
-}
+use crate::{
+    answered::{Answered, unknown_encoding},
+    extract::Extract,
+    file::File,
+    kind::Kind,
+    page, table, xml,
+};
 
 /// How an answer is read.
 #[derive(Debug, Clone)]
@@ -97,13 +84,4 @@ pub fn read(plan: &Plan, answered: &Answered<'_>) -> Result<Data, Unfit> {
 pub(crate) fn text(answered: &Answered<'_>) -> Result<String, Refusal> {
     let text = charset::text(answered.body, answered.content_type).ok_or_else(unknown_encoding)?;
     Ok(text.trim_start_matches('\u{feff}').to_owned())
-}
-
-pub(crate) fn unknown_encoding() -> Refusal {
-    Refusal::from(Fault::Malformed).saying("The site's answer is in a character encoding that no browser reads.")
-}
-
-/// The refusal for an answer that is more than is read.
-pub(crate) fn too_large(what: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {
-    Refusal { reason: "response_too_large", ..Refusal::from(Fault::Malformed).saying(what) }
 }

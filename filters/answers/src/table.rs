@@ -7,7 +7,7 @@ use frontdesk_base::{
 };
 use serde_json::{Value, json};
 
-use crate::read::too_large;
+use crate::answered::too_large;
 
 /// The most rows, columns and cells of a table.
 const MOST_ROWS: usize = 20_000;

@@ -6,7 +6,7 @@ use frontdesk_base::{
 };
 use quick_xml::{Reader, XmlVersion, events::BytesStart, events::Event};
 
-use crate::read::{too_large, unknown_encoding};
+use crate::answered::{too_large, unknown_encoding};
 
 /// How deep elements may lie in each other, and how many there may be.
 const MAX_DEPTH: usize = 64;

@@ -96,7 +96,7 @@ async fn show(desk: &Desk<'_>, request: &Incoming<'_>, id: &str, words: &Words) 
 
 /// Stores what the person decided, and leads back to the page.
 async fn decide(desk: &Desk<'_>, request: &Incoming<'_>, id: &str, words: &Words) -> Result<Reply, Refusal> {
-    if !person_page::is_from_this_origin(request) {
+    if !person_page::is_from_this_origin(request, desk.compiled.settings.site.origin.as_deref()) {
         let detail = "This form is taken from its own page only. Open the page and press the button there.";
         return Err(Refusal { reason: "foreign_form", ..Fault::Forbidden.into() }.saying(detail));
     }

@@ -31,6 +31,8 @@ pub(crate) enum Wrong {
     /// The client is told, once the person has agreed to go there.
     ToClient(Box<Return>),
     Away,
+    /// Too many clients were new in the last minute.
+    Busy,
 }
 
 /// An error for a client.
@@ -100,6 +102,7 @@ pub(crate) async fn asked(desk: &Desk<'_>, login: &Login, documents: &Documents,
         Untaken::Unknown => Wrong::ToPerson("invalid_client", "The client_id is not known here.".into()),
         Untaken::Document(why) => Wrong::ToPerson("invalid_client", format!("The document of the client: {why}.")),
         Untaken::Away => Wrong::Away,
+        Untaken::Busy => Wrong::Busy,
     })?;
     let redirect_uri = given.get("redirect_uri").unwrap_or_default().to_owned();
     if !client.may_use(&redirect_uri) {

@@ -75,6 +75,8 @@ pub(crate) enum Untaken {
     Document(String),
     /// The store is unavailable.
     Away,
+    /// As many documents as are read in a minute have been read.
+    Busy,
 }
 
 /// The documents that were read.
@@ -133,7 +135,7 @@ impl Documents {
             let key = Key::new(Class::Links, Subject::named(&[b"documents"]));
             let taken = desk.counters.take(&[Limit { key, most: MOST_A_MINUTE, window: minute }], Amount::ONE).await;
             if taken.map_err(|_| Untaken::Away)?.granted.is_none() {
-                return Err(Untaken::Away);
+                return Err(Untaken::Busy);
             }
             let client = desk.outside.document(id, LARGEST).await.and_then(|bytes| described(id, &bytes));
             let until = now + if client.is_ok() { KEPT } else { MISSED };

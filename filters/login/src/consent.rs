@@ -33,14 +33,16 @@ pub(crate) async fn ask(
     request: &Incoming<'_>,
 ) -> Shown {
     let words = Words::preferred(request.headers);
+    // The person first: a stranger makes Frontdesk read no client's document.
+    let Some(visit) = visit::visit(desk, (login, visitor), request).await? else {
+        return Ok(plain(see_other(&visitor.sign_in_from(request.address()))?));
+    };
     let asked = match asked(desk, login, documents, request.query()).await {
         Ok(asked) => asked,
         Err(Wrong::Away) => return Err(not_kept(frontdesk_state::NotKept::Away)),
         Err(Wrong::ToPerson(code, why)) => return Ok(plain(html::wrong(desk, words, code, &why, None))),
+        Err(Wrong::Busy) => return Err(busy()),
         Err(Wrong::ToClient(back)) => return wrong(desk, login, words, &back),
-    };
-    let Some(visit) = visit::visit(desk, (login, visitor), request).await? else {
-        return Ok(plain(see_other(&visitor.sign_in_from(request.address()))?));
     };
     if visit.cookies.is_empty() {
         // Nothing that a call could carry.
@@ -62,10 +64,16 @@ fn wrong(desk: &Desk<'_>, login: &Login, words: &Words, back: &Return) -> Shown 
     Ok(plain(html::wrong(desk, words, back.code, &back.why, Some(&to))))
 }
 
+/// The refusal where the documents of too many clients were read in the last minute.
+fn busy() -> Refusal {
+    let said = "The descriptions of too many agents were read in the last minute. Try again in a minute.";
+    Refusal { reason: "client_documents_busy", retry_after: Some(60), ..Fault::Unavailable.into() }.saying(said)
+}
+
 /// What the person decided.
 pub(crate) async fn decide(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor), request: &Incoming<'_>) -> Shown {
     let words = Words::preferred(request.headers);
-    if !person_page::is_from_this_origin(request) {
+    if !person_page::is_from_this_origin(request, desk.compiled.settings.site.origin.as_deref()) {
         return Err(foreign_form());
     }
     let bad = || Refusal::from(Fault::BadRequest).saying("The form has to say allow or deny.");

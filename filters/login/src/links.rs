@@ -34,7 +34,7 @@ pub(crate) async fn show(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor), 
 
 /// Ends one.
 pub(crate) async fn end_one(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor), request: &Incoming<'_>) -> Shown {
-    if !person_page::is_from_this_origin(request) {
+    if !person_page::is_from_this_origin(request, desk.compiled.settings.site.origin.as_deref()) {
         return Err(foreign_form());
     }
     let visit = visit(desk, (login, visitor), request).await?;

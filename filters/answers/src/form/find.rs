@@ -18,8 +18,8 @@ use super::{
     control::{Control, Kind},
 };
 use crate::{
+    answered::{Answered, too_large, unknown_encoding},
     extract::{changed, own_path},
-    read::{Answered, too_large, unknown_encoding},
 };
 
 /// Marks of a CAPTCHA.

@@ -14,7 +14,7 @@ use super::{
     control::Control,
     find::{all, asks_for_password_in, login_required},
 };
-use crate::{extract::changed, kind::Kind, read::Answered};
+use crate::{answered::Answered, extract::changed, kind::Kind};
 
 /// The most of the site's own words, and the longest of them in characters.
 const MOST_WORDS: usize = 20;

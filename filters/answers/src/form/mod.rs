@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 pub use find::{has_login, is_captcha_free};
 pub use judge::{Judged, Submitted};
 
-use crate::read::Answered;
+use crate::answered::Answered;
 
 /// The compiled declaration of `[capabilities.upstream.form]`.
 #[derive(Debug, Clone)]

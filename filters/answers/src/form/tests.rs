@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::*;
-use crate::read::Answered;
+use crate::answered::Answered;
 
 fn page_at<'p>(body: &'p Bytes, at: &'p Url, kind: &'p str) -> Answered<'p> {
     Answered { content_type: kind, disposition: None, body, at, is_named: false, own_hosts: &[], tokens: 100 }

@@ -63,14 +63,19 @@ fn guard(reply: Reply, policy: HeaderValue) -> Reply {
 }
 
 /// Whether a browser says that a form was sent from this origin. A client that says nothing is no browser of today.
-pub fn is_from_this_origin(request: &Incoming<'_>) -> bool {
+/// `own`: `site.origin`. A proxy in front may have put another name into `Host`, so the origin alone is enough.
+pub fn is_from_this_origin(request: &Incoming<'_>, own: Option<&str>) -> bool {
     let from = request.headers.get(SEC_FETCH_SITE);
     let origin = request.headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
-    let host = |origin: &str| origin.split_once("://").map(|(_, host)| host.to_owned());
-    let same = origin.map(|origin| host(origin).is_some_and(|host| host.eq_ignore_ascii_case(request.authority)));
-    match (from, same) {
-        (Some(from), same) => from == "same-origin" && same != Some(false),
-        (None, same) => same == Some(true),
+    let is_own = |origin: &str| own.is_some_and(|own| origin.eq_ignore_ascii_case(own.trim_end_matches('/')));
+    let is_of_host =
+        |origin: &str| origin.split_once("://").is_some_and(|(_, host)| host.eq_ignore_ascii_case(request.authority));
+    match (from, origin) {
+        (Some(from), None) => from == "same-origin",
+        (Some(from), Some(origin)) => from == "same-origin" && (is_own(origin) || is_of_host(origin)),
+        // Without the browser's word, `Host` proves little: it is the client's.
+        (None, Some(origin)) => is_own(origin) || own.is_none() && is_of_host(origin),
+        (None, None) => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{Occupied, json, mcp, openapi},
+    super::{Occupied, json, mcp::protocol, openapi},
     VERSION, converse_path,
     listed::{self, A_QUESTION, ANYTHING, ActionType, Listed, Mode},
 };
@@ -78,9 +78,9 @@ fn integrations(declaration: &Declaration, occupied: &Occupied, listed: &[Listed
     if listed.is_empty() {
         return integrations;
     }
-    if let Some(path) = mcp::path(declaration, occupied) {
+    if let Some(path) = protocol::path(declaration, occupied) {
         // The version that AHP §4.4.1 names. Clients of later versions negotiate when they connect.
-        integrations.insert("mcp".into(), json!({ "url": path, "version": mcp::HANDSHAKES[0] }));
+        integrations.insert("mcp".into(), json!({ "url": path, "version": protocol::HANDSHAKES[0] }));
     }
     if let Some(path) = openapi::path(declaration, occupied) {
         integrations.insert("openapi".into(), json!({ "url": path, "version": openapi::VERSION }));

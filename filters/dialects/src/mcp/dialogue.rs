@@ -16,12 +16,11 @@ use serde_json::{Value, json};
 
 use super::{
     super::ahp::{CANCEL, Converse, Conversed, Question, Turn, turn::Confirmation},
-    DIALECT,
     answers::{self, WAIT},
     elicitation::{self, Elicits},
     envelope::Problem,
     message::Request,
-    places, progress,
+    places, progress, protocol,
     session::Session,
     stream,
 };
@@ -117,7 +116,7 @@ impl Dialogue<'_> {
     }
 
     async fn once(&self, question: &Question) -> Conversed {
-        let call = self.converse.converse(self.desk, self.incoming, question.clone(), DIALECT.name);
+        let call = self.converse.converse(self.desk, self.incoming, question.clone(), protocol::NAME);
         progress::along(self.desk, stream::of(self.incoming), progress::token(self.request), call).await
     }
 

@@ -5,9 +5,9 @@ use http::{HeaderMap, HeaderName};
 use serde_json::{Value, json};
 
 use super::{
-    HANDSHAKES, STATELESS,
     envelope::{INVALID_PARAMS, MISMATCH, NO_VERSION, Problem},
     message::Request,
+    protocol::{HANDSHAKES, STATELESS},
 };
 use frontdesk_base::text;
 

@@ -6,7 +6,10 @@ use frontdesk_config::Settings;
 use frontdesk_discovery::reversed_host;
 use serde_json::{Map, Value, json};
 
-use super::{super::ahp, HANDSHAKES, STATELESS};
+use super::{
+    super::ahp,
+    protocol::{HANDSHAKES, STATELESS},
+};
 
 /// The published schema of a card.
 const SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";

@@ -20,6 +20,7 @@ mod message;
 mod parameter_headers;
 mod places;
 mod progress;
+pub(crate) mod protocol;
 mod resources;
 mod served;
 mod server;
@@ -34,25 +35,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Method;
 
+pub use self::protocol::path;
 use self::{identity::Identity, server::Server, tools::Tools};
 use super::{
-    Dialect, Document, Entry, Occupied, Publication, Publishing, Variant,
-    ahp::{
-        self,
-        listed::{self, Listed, Mode},
-    },
+    Dialect, Document, Entry, Publication, Publishing, Variant,
+    ahp::{self, listed},
 };
-use frontdesk_config::{Declaration, Paths};
+use frontdesk_config::Paths;
 use frontdesk_desk::Endpoint;
 use frontdesk_discovery::{Probe, card_cache_control, cors, is_json};
 
-/// Versions with a handshake, oldest first.
-pub(crate) const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// The version without one.
-pub(crate) const STATELESS: &str = "2026-07-28";
-
 /// Its row in the table of dialects.
-pub const DIALECT: Dialect = Dialect { name: "mcp", publish, explain: envelope::refused };
+pub const DIALECT: Dialect = Dialect { name: protocol::NAME, publish, explain: envelope::refused };
 
 fn publish(publishing: &Publishing<'_>) -> Publication {
     let Publishing { declaration, occupied, .. } = *publishing;
@@ -75,12 +69,6 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
         endpoints: endpoints.into_iter().collect(),
         exported: Some(exported),
     }
-}
-
-/// The endpoint's path, unless the site uses it.
-pub fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Option<&'d str> {
-    let path = &declaration.settings.paths.mcp;
-    occupied.leaves(path).then_some(path.path.as_str())
 }
 
 /// The server card below the endpoint (SEP-2127), and where graders ask for it.
@@ -130,9 +118,4 @@ pub(crate) fn card_probes(paths: &Paths) -> Vec<Probe> {
     let at_endpoint = (!paths.mcp.chosen).then(|| card_path(&paths.mcp.path));
     let places = at_endpoint.into_iter().chain(CARDS.map(str::to_owned));
     places.map(|path| Probe::of_document(&path, is_json)).collect()
-}
-
-/// Whether a capability is a tool: one that only reads published text is a resource (AHP §D.2).
-fn is_tool(listed: &Listed) -> bool {
-    listed.mode != Mode::One
 }

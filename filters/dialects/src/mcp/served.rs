@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{
     super::arguments::Function,
-    DIALECT,
     envelope::{self, Problem},
     era::{self, Era},
     gate,
     message::{self, Message, Request},
+    protocol,
 };
 use frontdesk_base::fault::Refusal;
 use frontdesk_desk::{Account, Desk, Incoming, Served, Standing, Turned};
@@ -41,7 +41,7 @@ pub(super) fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Functi
         caller: incoming.caller,
         idempotency_key: None,
         request_id: incoming.request_id,
-        dialect: DIALECT.name,
+        dialect: protocol::NAME,
     };
     desk.compiled.turned_away(&turned, reason, desk.audit)
 }

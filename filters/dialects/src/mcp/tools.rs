@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{ahp::listed::Listed, arguments::Function},
+    super::{
+        ahp::listed::{Listed, Mode},
+        arguments::Function,
+    },
     envelope::{INVALID_PARAMS, Problem},
     era::Era,
     find::{self, Finder},
-    is_tool,
 };
 use frontdesk_config::{CapabilityKind, Declaration};
 use frontdesk_desk::unnamed;
@@ -237,6 +239,11 @@ fn answer(output: &Value) -> Value {
             "response": { "type": "object", "properties": { "answer": { "type": "string" }, "payload": payload } },
         },
     })
+}
+
+/// Whether a capability is a tool: one that only reads published text is a resource (AHP §D.2).
+fn is_tool(listed: &Listed) -> bool {
+    listed.mode != Mode::One
 }
 
 #[cfg(test)]
