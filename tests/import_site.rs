@@ -71,3 +71,53 @@ async fn import_site_says_why_nothing_is_there() {
     assert_eq!(code, 2, "{err}");
     assert!(err.contains("left out: a form on /: it asks for a password"), "{err}");
 }
+
+/// What each entry of the data file is recognised by, and how its API shows itself.
+const KNOWN: [(&str, &str, &str, &str); 7] = [
+    (
+        "posts.read",
+        "<link rel='https://api.w.org/' href='/wp-json/'>",
+        "/wp-json/wp/v2/types",
+        r#"{"post":{"slug":"p"}}"#,
+    ),
+    (
+        "products.read",
+        "<link rel='https://api.w.org/' href='/?rest_route=/'>",
+        "/?rest_route=/wc/store/v1/products",
+        "[]",
+    ),
+    (
+        "pages.read",
+        "<link rel=EditURI href='/w/api.php?action=rsd'>",
+        "/w/api.php?action=query&meta=siteinfo&format=json&formatversion=2",
+        r#"{"query":{"general":{"sitename":"Tea"}}}"#,
+    ),
+    ("topics.read", "<meta name=generator content='Discourse 3.5'>", "/latest.json", r#"{"topic_list":{"topics":[]}}"#),
+    ("products.search", "<link href='//cdn.shopify.com/x'>", "/products.json?limit=1", r#"{"products":[]}"#),
+    (
+        "articles.list",
+        "<meta name=Generator content='Drupal 11'>",
+        "/jsonapi/node/article?page%5Blimit%5D=1",
+        r#"{"data":[]}"#,
+    ),
+    ("repositories.issues", "<meta name=keywords content='go,gitea'>", "/api/v1/version", r#"{"version":"1.24"}"#),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_site_calls_known_software_by_its_api_and_check_takes_each_entry() {
+    for (id, mark, probe, answer) in KNOWN {
+        let origin = Origin::start(move |request: &Request| match request.target.as_str() {
+            "/" => Reply::html(format!("<title>Tea</title>{mark}<p>Tea.")),
+            target if target == probe => Reply::new(200).header("Content-Type", "application/json").body(answer),
+            _ => Reply::new(404),
+        })
+        .await;
+        let dir = Dir::new();
+        let (code, _, err) = run_to_end(&["import", "site", &origin.url(), "--write", "site.toml"], dir.path());
+        assert_eq!(code, 0, "{id}: {err}");
+        let text = std::fs::read_to_string(dir.join("site.toml")).expect("the file");
+        assert!(text.contains(&format!("id = \"{id}\"")) && !text.contains('@'), "{id}: {text}");
+        let (code, out, err) = run_to_end(&["check", "site.toml"], dir.path());
+        assert_eq!(code, 0, "{id}: {out}{err}\n{text}");
+    }
+}

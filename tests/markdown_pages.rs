@@ -249,7 +249,8 @@ async fn markdown_is_made_of_any_coding_and_charset_that_is_known() {
             "/shift" => Reply::new(200)
                 .header("Content-Type", "text/html; charset=shift_jis")
                 .body(b"<title>T</title><p>\x93\xfa\x96{</p>"),
-            "/unknown" => Reply::new(200).header("Content-Type", "text/html; charset=klingon").body("<p>x</p>"),
+            "/misnamed" => Reply::new(200).header("Content-Type", "text/html; charset=klingon").body(page),
+            "/refused" => Reply::new(200).header("Content-Type", "text/html; charset=hz-gb-2312").body("<p>x</p>"),
             coding if ["/identity", "/gzip", "/br", "/zstd", "/deflate"].contains(&coding) => {
                 let coding = Coding::named(coding.trim_start_matches('/'));
                 let name = coding.name().unwrap_or("identity");
@@ -259,12 +260,12 @@ async fn markdown_is_made_of_any_coding_and_charset_that_is_known() {
         }
     })
     .await;
-    for path in ["/identity", "/gzip", "/br", "/zstd", "/deflate", "/latin", "/unsaid"] {
+    for path in ["/identity", "/gzip", "/br", "/zstd", "/deflate", "/latin", "/unsaid", "/misnamed"] {
         let text = assert_markdown(&asked(&desk, path).await, path);
         assert_eq!(text, "# T\n\nGrüße\n", "{path}");
     }
     assert_eq!(assert_markdown(&asked(&desk, "/shift").await, "/shift"), "# T\n\n日本\n");
-    let left = asked(&desk, "/unknown").await;
+    let left = asked(&desk, "/refused").await;
     assert_eq!((left.media_type().as_str(), left.text().as_str()), ("text/html", "<p>x</p>"));
 }
 

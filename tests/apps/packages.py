@@ -114,7 +114,7 @@ def relocated(unpacked, directory):
             if target.startswith("/") and (directory / target[1:]).parent.exists():
                 file.unlink()
                 file.symlink_to(directory / target[1:])
-        elif file.suffix in (".php", ".inc"):
+        elif file.suffix in (".php", ".inc") and file.is_file():
             text = file.read_bytes()
             for top in (b"/usr/share/", b"/etc/", b"/var/lib/"):
                 for quote in (b"'", b'"'):

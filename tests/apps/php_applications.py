@@ -1,5 +1,5 @@
-"""DokuWiki and WordPress from Debian's packages, on PHP's own server; WordPress keeps its data in SQLite, with the
-plugin that comes with WordPress Playground, so that no database server is needed."""
+"""DokuWiki, WordPress and MediaWiki from Debian's packages, on PHP's own server; WordPress keeps its data in SQLite, with
+the plugin that comes with WordPress Playground, so that no database server is needed."""
 
 import contextlib
 import subprocess
@@ -13,6 +13,7 @@ from world import Broken, Process, Running, port
 DOKUWIKI = ["dokuwiki", "libjs-jquery", "libjs-jquery-cookie", "libjs-jquery-ui", "libphp-simplepie", "php-geshi",
             "php-phpseclib"]
 WORDPRESS = ["wordpress", "wordpress-theme-twentytwentythree", "php-getid3", "libjs-underscore", "libjs-cropper"]
+MEDIAWIKI = ["mediawiki", "mediawiki-classes"]
 PLAYGROUND = "@wp-playground/cli@3.1.56"
 
 
@@ -97,4 +98,21 @@ def wordpress(at, work):
             text = answer.read().decode()
         if "Success" not in text:
             raise Broken(f"WordPress was not installed: {text[-1500:]}")
+        yield Running(url)
+
+
+@contextlib.contextmanager
+def mediawiki(at, work):
+    root = packages.relocated(packages.debian(at, "mediawiki", *MEDIAWIKI), work / "root")
+    site = root / "usr/share/mediawiki"
+    data = work / "data"
+    data.mkdir()
+    with php(site, work) as (process, url):
+        done = subprocess.run(
+            ["php", site / "maintenance/install.php", "--dbtype", "sqlite", "--dbpath", data, "--dbname", "wiki",
+             "--scriptpath", "", "--server", url, "--confpath", site, "--pass", "leaves-of-tea-1", "Tea garden", "Ada"],
+            capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Broken(f"MediaWiki was not installed: {done.stdout[-1500:]}{done.stderr[-1500:]}")
+        process.ready(f"{url}/index.php")
         yield Running(url)

@@ -82,6 +82,7 @@ mod tests {
     fn every_encoding_that_a_document_declares_is_read() {
         let latin = b"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>\xe9</a>";
         assert_eq!(read(&decoded(latin, "text/xml").unwrap()).unwrap(), json!({ "a": "é" }));
+        assert_eq!(read(&decoded(latin, "text/xml; charset=klingon").unwrap()).unwrap(), json!({ "a": "é" }));
         let utf16: Vec<u8> = "\u{feff}<a>é</a>".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(read(&decoded(&utf16, "application/xml").unwrap()).unwrap(), json!({ "a": "é" }));
         assert_eq!(read(&decoded("<a>é</a>".as_bytes(), "text/xml").unwrap()).unwrap(), json!({ "a": "é" }));

@@ -1,8 +1,10 @@
 //! XML as a tree, within bounds: without document types, and without entities that a document declares itself.
 
+use encoding_rs::Encoding;
 use frontdesk_base::{
     charset,
     fault::{Fault, Refusal},
+    page_type,
 };
 use quick_xml::{Reader, XmlVersion, events::BytesStart, events::Event};
 
@@ -47,7 +49,8 @@ pub(crate) fn decoded(body: &[u8], content_type: &str) -> Result<String, Refusal
             let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
             value[1..].split_once(quote).map(|(name, _)| name.to_owned())
         });
-    let has_charset = content_type.to_ascii_lowercase().contains("charset=");
+    let has_charset =
+        page_type::charset(content_type).is_some_and(|name| Encoding::for_label(name.as_bytes()).is_some());
     let kind = match declared {
         // UTF-16 would not have been readable as ASCII.
         Some(name) if !has_charset && !name.to_ascii_lowercase().starts_with("utf-16") => {

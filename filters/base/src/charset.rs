@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
 use crate::page_type;
 
@@ -10,8 +10,8 @@ use crate::page_type;
 const PRESCAN_BYTES: usize = 1024;
 
 /// The text of a page with this Content-Type: by its byte order mark, else by what the header says, else by its
-/// `<meta>`, else UTF-8 if it is valid and windows-1252 if it is not. In every encoding that browsers know; `None` in
-/// any other.
+/// `<meta>`, else UTF-8 if it is valid and windows-1252 if it is not. A name that no browser knows says nothing. `None`:
+/// an encoding that browsers refuse, because its bytes may hide markup (the Encoding standard's "replacement").
 pub fn text<'a>(body: &'a [u8], content_type: &str) -> Option<Cow<'a, str>> {
     decoded(body, content_type).map(|(text, _)| text)
 }
@@ -21,18 +21,18 @@ pub fn decoded<'a>(body: &'a [u8], content_type: &str) -> Option<(Cow<'a, str>, 
     if let Some((encoding, length)) = Encoding::for_bom(body) {
         return Some((encoding.decode_without_bom_handling(&body[length..]).0, encoding));
     }
-    let named = page_type::charset(content_type).filter(|charset| !charset.is_empty()).map(str::to_owned);
+    let named = page_type::charset(content_type).and_then(|charset| Encoding::for_label(charset.as_bytes()));
     let encoding = match named.or_else(|| prescan(body)) {
-        // "No replacement": encodings that browsers refuse, because their bytes may hide markup.
-        Some(label) => Encoding::for_label_no_replacement(label.as_bytes())?,
+        Some(encoding) if encoding == REPLACEMENT => return None,
+        Some(encoding) => encoding,
         None if std::str::from_utf8(body).is_ok() => UTF_8,
         None => WINDOWS_1252,
     };
     Some((encoding.decode_without_bom_handling(body).0, encoding))
 }
 
-/// The encoding in a `<meta charset>` or `<meta http-equiv>` near the top.
-fn prescan(body: &[u8]) -> Option<String> {
+/// The encoding in the first `<meta charset>` or `<meta http-equiv>` near the top that names one.
+fn prescan(body: &[u8]) -> Option<&'static Encoding> {
     let top = String::from_utf8_lossy(&body[..body.len().min(PRESCAN_BYTES)]).to_ascii_lowercase();
     let mut rest = top.as_str();
     while let Some(at) = rest.find("<meta") {
@@ -43,9 +43,12 @@ fn prescan(body: &[u8]) -> Option<String> {
             let value = value.trim_start_matches(['"', '\'']);
             let end = value.find(|c: char| matches!(c, '"' | '\'' | ';' | '/') || c.is_whitespace());
             let name = &value[..end.unwrap_or(value.len())];
-            if !name.is_empty() {
+            match Encoding::for_label(name.as_bytes()) {
                 // A page whose `<meta>` is readable as ASCII is not in UTF-16, whatever it says.
-                return Some(if name.starts_with("utf-16") { "utf-8" } else { name }.to_owned());
+                Some(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => return Some(UTF_8),
+                Some(encoding) if encoding == X_USER_DEFINED => return Some(WINDOWS_1252),
+                Some(encoding) => return Some(encoding),
+                None => {}
             }
         }
         rest = &rest[at + "<meta".len()..];
@@ -65,7 +68,12 @@ mod tests {
         is(b"\xe9", "text/html; charset=utf-8", Some("\u{fffd}"));
         is("é".as_bytes(), "text/html; charset=\"UTF-8\"", Some("é"));
         is(b"\xef\xbb\xbf\xc3\xa9", "text/html; charset=latin1", Some("é"));
-        is(b"a", "text/html; charset=klingon", None);
+        is("é".as_bytes(), "text/html; charset=klingon", Some("é"));
+        is(b"\xe9", "text/html; charset=none", Some("é"));
+        is(b"<meta charset=koi8-r>\xd7", "text/html; charset=klingon", Some("<meta charset=koi8-r>в"));
+        is(b"<meta charset=x><meta charset=koi8-r>\xd7", "text/html", Some("<meta charset=x><meta charset=koi8-r>в"));
+        is(b"<meta charset=x-user-defined>\xe9", "text/html", Some("<meta charset=x-user-defined>é"));
+        is(b"<meta charset=hz-gb-2312>a", "text/html", None);
         is(b"a", "text/html; charset=iso-2022-kr", None);
         is(b"<meta charset='ISO-8859-1'>\xc3\xa9", "text/html", Some("<meta charset='ISO-8859-1'>Ã©"));
         is(

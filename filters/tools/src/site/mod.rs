@@ -1,4 +1,5 @@
-//! Imports a site without an API (`import site`): its search boxes, other forms and feeds become capabilities.
+//! Imports a site without an API (`import site`): its search boxes, other forms and feeds become capabilities. Software
+//! that is known to have a public JSON API is asked whether it answers, and called by that.
 //!
 //! Nothing here opens a socket: a [`SiteImport`] says which page to read next, by GET alone, and takes what came. It
 //! follows no link that may act, and sends no form.
@@ -6,6 +7,7 @@
 mod field;
 mod form;
 mod search;
+mod software;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -24,6 +26,7 @@ use url::{Position, Url};
 
 use crate::import::Imported;
 use form::Found;
+use software::Candidate;
 
 /// The most pages that are read, and the largest of them.
 const MOST_PAGES: usize = 16;
@@ -55,6 +58,9 @@ pub struct SiteImport {
     /// Title and path.
     feeds: Vec<(String, String)>,
     left_out: Vec<String>,
+    /// Software that pages named, by the address that shows whether its API answers.
+    candidates: Vec<Candidate>,
+    known: Vec<Candidate>,
 }
 
 impl SiteImport {
@@ -75,7 +81,18 @@ impl SiteImport {
             todo.push_back("/".to_owned());
         }
         let asked = todo.iter().cloned().collect();
-        Ok(Self { base, todo, asked, read: 0, title: None, found: Vec::new(), feeds: Vec::new(), left_out: Vec::new() })
+        Ok(Self {
+            base,
+            todo,
+            asked,
+            read: 0,
+            title: None,
+            found: Vec::new(),
+            feeds: Vec::new(),
+            left_out: Vec::new(),
+            candidates: Vec::new(),
+            known: Vec::new(),
+        })
     }
 
     /// The next page to GET.
@@ -92,6 +109,14 @@ impl SiteImport {
     pub fn take(&mut self, at: &Url, content_type: &str, body: &Bytes, location: Option<&str>) {
         if let Some(to) = location.and_then(|to| at.join(to).ok()) {
             self.wish(&to, true);
+            return;
+        }
+        let asked = &at[Position::BeforePath..Position::AfterQuery];
+        if let Some(probed) = self.candidates.iter().position(|candidate| candidate.probe() == asked) {
+            let candidate = self.candidates.remove(probed);
+            if candidate.is_shown_by(body) {
+                self.known.push(candidate);
+            }
             return;
         }
         if content_type.contains("opensearchdescription") || at.path().ends_with("opensearch.xml") {
@@ -133,6 +158,13 @@ impl SiteImport {
         let base = tree.base(at);
         let each =
             |selector: &str| Css::parse(selector).map(|css| css.all(&root).collect::<Vec<_>>()).unwrap_or_default();
+        for candidate in software::recognise(&root, &base, &self.base) {
+            let probe = candidate.probe();
+            if self.asked.insert(probe.clone()) {
+                self.todo.push_front(probe);
+                self.candidates.push(candidate);
+            }
+        }
         if self.title.is_none() {
             self.title = each("title").first().map(css::text).filter(|title| !title.is_empty());
         }
@@ -189,14 +221,17 @@ impl SiteImport {
     /// # Errors
     ///
     /// Nothing was found that can be called.
-    pub fn finish(self) -> Result<Imported, String> {
-        if self.found.is_empty() && self.feeds.is_empty() {
+    pub fn finish(mut self) -> Result<Imported, String> {
+        if self.known.iter().any(|known| known.software.is_search) {
+            self.found.retain(|found| !found.is_search);
+        }
+        if self.found.is_empty() && self.feeds.is_empty() && self.known.is_empty() {
             let mut why = "has no form, search or feed that agents could call".to_owned();
             for line in &self.left_out {
                 why += &format!("\nleft out: {line}");
             }
             return Err(why);
         }
-        Ok(write::declaration(&self.base, self.title.as_deref(), self.found, &self.feeds, &self.left_out))
+        Ok(write::declaration(&self.base, self.title.as_deref(), &self.known, self.found, &self.feeds, &self.left_out))
     }
 }

@@ -74,3 +74,20 @@ fn what_agents_have_no_business_with_is_left_out() {
         assert!(said.contains(why), "{form}: {said}");
     }
 }
+
+#[test]
+fn software_with_a_public_api_is_called_by_it_once_the_api_has_answered() {
+    let wordpress = "<title>Tea</title><link rel='https://api.w.org/' href='/wp-json/'>\
+        <form role=search action=/><input name=s></form>";
+    let api = r#"{"post":{"slug":"post"}}"#;
+    let known = imported(&[("/", wordpress), ("/wp-json/wp/v2/types", api)]).unwrap();
+    assert_eq!(known.capabilities, 3, "{}", known.text);
+    assert!(known.text.contains("# the public API of WordPress\n[[capabilities]]"), "{}", known.text);
+    assert_eq!(known.text.matches("id = \"site.search\"").count(), 1, "instead of the form: {}", known.text);
+    let refused = imported(&[("/", wordpress), ("/wp-json/wp/v2/types", r#"{"code":"rest_disabled"}"#)]).unwrap();
+    assert!(
+        !refused.text.contains("wp-json") && refused.text.contains("rename_input = { \"words\""),
+        "{}",
+        refused.text
+    );
+}

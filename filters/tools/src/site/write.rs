@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 use url::Url;
 
-use super::form::Found;
+use super::{form::Found, software::Candidate};
 use crate::{
     import::Imported,
     lines::{Lines, one_line},
@@ -17,6 +17,7 @@ const LONGEST: usize = 24;
 pub(super) fn declaration(
     base: &Url,
     title: Option<&str>,
+    known: &[Candidate],
     found: Vec<Found>,
     feeds: &[(String, String)],
     left_out: &[String],
@@ -37,6 +38,17 @@ pub(super) fn declaration(
     page.review("origin = \"https://…\" is the address under which people know the site");
     let mut ids = HashSet::new();
     let mut count = 0;
+    for candidate in known {
+        let own = candidate.ids();
+        if own.iter().any(|id| ids.contains(id)) {
+            continue;
+        }
+        page.text.push('\n');
+        page.comment(&format!("the public API of {}", candidate.software.name));
+        page.text.push_str(candidate.declaration().trim_start());
+        count += own.len();
+        ids.extend(own);
+    }
     // Searches first: they are what agents ask for most.
     let (searches, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.is_search);
     for found in searches.iter().chain(&others) {
