@@ -1,6 +1,7 @@
 //! Promise: the script that offers capabilities to an agent in the browser is off unless the operator wants it, short,
 //! and only on pages whose Content-Security-Policy allows it.
 
+use crate::support::coding::Coding;
 use crate::support::page::PAGE;
 use crate::support::{Desk, Origin, Reply, Request, Setup};
 
@@ -59,4 +60,53 @@ async fn webmcp_is_off_by_default() {
     let desk = Setup::before(&origin).start().await;
     assert!(!has_script(&desk, "/self").await);
     assert_eq!(desk.get(SCRIPT).await.text(), "none", "the site is asked");
+}
+
+/// Promise: the site's own forms that are declared are marked on their page, and other pages stay as they are.
+#[tokio::test]
+async fn webmcp_marks_declared_forms_on_their_pages() {
+    const CONTACT: &str = "<!DOCTYPE html><html><head><title>Contact</title></head><body><form action=/send method=post>\
+        <input type=hidden name=csrf value=x><input name=mail></form></body></html>";
+    let origin = Origin::start(|request: &Request| match request.target.as_str() {
+        "/contact" | "/contact?from=home" | "/other" => Reply::html(CONTACT),
+        "/zipped" => {
+            let coding = Coding::named("gzip");
+            Reply::html(coding.encode(CONTACT.as_bytes())).header("Content-Encoding", "gzip")
+        }
+        _ => Reply::new(404).body("none"),
+    })
+    .await;
+    let capability = |id: &str, page: &str| {
+        format!(
+            "[[capabilities]]\nid = \"{id}\"\ntype = \"commit_action\"\nrisk_level = \"medium\"\nauth = \"none\"\n\
+             idempotency_required = true\ndescription = \"Write to us.\"\nendpoint = \"/agent/{id}\"\n\
+             input_schema = {{ type = \"object\", properties = {{ email = {{ type = \"string\", description = \"Where to answer\" }} }} }}\n\
+             [capabilities.upstream]\nmethod = \"POST\"\npath = \"/send\"\nrename_input = {{ email = \"mail\" }}\n\
+             [capabilities.upstream.form]\npage = \"{page}\"\n"
+        )
+    };
+    let written = capability("contact.send", "/contact") + &capability("zipped.send", "/zipped");
+    let marked = |name: &str| {
+        CONTACT
+            .replace("method=post>", &format!("method=post toolname=\"{name}\" tooldescription=\"Write to us.\">"))
+            .replace("name=mail>", "name=mail toolparamdescription=\"Where to answer\">")
+    };
+    let form =
+        |page: &str| page[page.find("<form").expect("a form")..page.find("</form>").expect("its end")].to_owned();
+    for fast_path in [true, false] {
+        let setup = Setup::before(&origin).set("discovery", "webmcp = true");
+        let desk = setup.set("runtime", &format!("fast_path = {fast_path}")).tail(&written).start().await;
+        for (path, expected) in [
+            ("/contact", marked("contact_send")),
+            ("/contact?from=home", marked("contact_send")),
+            ("/zipped", marked("zipped_send")),
+        ] {
+            let page = desk.get(path).await.page();
+            assert_eq!(form(&page), form(&expected), "{path}");
+            assert!(page.contains("ahp-notice"), "{path}: {page}");
+        }
+        assert_eq!(form(&desk.get("/other").await.page()), form(CONTACT), "another page");
+    }
+    let desk = Setup::before(&origin).tail(&written).start().await;
+    assert_eq!(form(&desk.get("/contact").await.page()), form(CONTACT), "off by default");
 }

@@ -168,6 +168,7 @@ impl Snapshot {
             )
             .at(discovery.notice_position);
             let insertion = if has_script { insertion.with_script(webmcp::element()) } else { insertion };
+            let insertion = insertion.with_forms(webmcp::forms(declaration));
             let tag = insertion.tag(&declaration.settings.content.exclude);
             (Arc::new(insertion), tag)
         });

@@ -1,5 +1,5 @@
 """WordPress and MediaWiki of Debian, unmodified: `import site` finds their public JSON APIs and writes capabilities that
-are called over AICP, MCP and AGTP. WordPress's comment form is called beside it.
+are called over AICP and MCP.
 
 Usage: known_trial.py FRONTDESK. `run` installs what it needs; wants php.
 """

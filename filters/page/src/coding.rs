@@ -12,6 +12,7 @@ use super::{
     content_coding::Coding,
     decode::{Decoder, Status},
     encode::{self, Encoder},
+    form_marks::FormMarker,
     insert::Inserter,
     insertion::{Insertion, Outcome, Why},
     whole,
@@ -113,6 +114,12 @@ impl Recoder {
     /// The same, with an element for this page alone.
     pub fn of_page(mut self, element: Bytes) -> Recoder {
         self.inserter = self.inserter.of_page(element);
+        self
+    }
+
+    /// The same, with the site's own forms marked on the way.
+    pub fn marking(mut self, forms: FormMarker) -> Recoder {
+        self.inserter = self.inserter.marking(forms);
         self
     }
 

@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use memchr::memmem::Finder;
 
 use super::{
+    form_marks::FormMarker,
     insertion::{Insertion, Outcome, Position, Why},
     notice,
     parts::Parts,
@@ -33,6 +34,8 @@ pub struct Inserter {
     insertion: Arc<Insertion>,
     /// An element for this page alone, or nothing.
     of_page: Bytes,
+    /// Marks forms, on a page that has one to mark, before anything else happens to it.
+    forms: Option<Box<FormMarker>>,
     scanner: Scanner,
     /// The rest of the page, once the body has opened, while its end is looked for.
     tail: Option<Tail>,
@@ -63,6 +66,7 @@ impl Inserter {
         Inserter {
             insertion,
             of_page: Bytes::new(),
+            forms: None,
             scanner: Scanner::new(),
             tail: None,
             outcome: Outcome::Pending,
@@ -77,6 +81,11 @@ impl Inserter {
         Inserter { of_page: element, ..self }
     }
 
+    /// The same, with the site's own forms marked on the way.
+    pub fn marking(self, forms: FormMarker) -> Inserter {
+        Inserter { forms: Some(Box::new(forms)), ..self }
+    }
+
     /// What became of the page so far.
     pub fn outcome(&self) -> Outcome {
         self.outcome
@@ -84,13 +93,28 @@ impl Inserter {
 
     /// Is all decided, so that the rest passes untouched?
     pub fn done(&self) -> bool {
+        self.is_settled() && self.forms.is_none()
+    }
+
+    /// Is the insertion decided?
+    fn is_settled(&self) -> bool {
         self.outcome != Outcome::Pending
     }
 
     /// The next piece of the page in, what may leave now out.
     pub fn feed(&mut self, chunk: Bytes) -> Parts {
+        match &mut self.forms {
+            Some(forms) => {
+                let marked = forms.feed(chunk);
+                self.insert(marked)
+            }
+            None => self.insert(chunk),
+        }
+    }
+
+    fn insert(&mut self, chunk: Bytes) -> Parts {
         match &self.tail {
-            _ if self.done() || chunk.is_empty() => chunk.into(),
+            _ if self.is_settled() || chunk.is_empty() => chunk.into(),
             Some(_) => self.tail_step(chunk),
             None => self.step(chunk, false),
         }
@@ -98,11 +122,28 @@ impl Inserter {
 
     /// The page has ended: what was held back, and the notice if it goes to the end of the page.
     pub fn finish(&mut self) -> Bytes {
+        let last = self.marked_last();
+        let rest = self.finish_insertion();
+        if last.is_empty() { rest } else { [last, rest].concat().into() }
+    }
+
+    /// What the marking of forms still held.
+    fn marked_last(&mut self) -> Bytes {
+        match self.forms.take() {
+            Some(mut forms) => {
+                let last = forms.finish();
+                self.insert(last).joined()
+            }
+            None => Bytes::new(),
+        }
+    }
+
+    fn finish_insertion(&mut self) -> Bytes {
         match &self.tail {
-            _ if self.done() => Bytes::new(),
+            _ if self.is_settled() => Bytes::new(),
             Some(tail) => {
                 let may_end = tail.may_end();
-                let held = self.cut();
+                let held = self.held();
                 match self.at_end_of_page(may_end) {
                     true => [&self.insertion.notice, &held[..]].concat().into(),
                     false => held,
@@ -114,6 +155,12 @@ impl Inserter {
 
     /// The page was cut off: what was held back, and nothing of ours.
     pub fn cut(&mut self) -> Bytes {
+        let last = self.marked_last();
+        let held = self.held();
+        if last.is_empty() { held } else { [last, held].concat().into() }
+    }
+
+    fn held(&mut self) -> Bytes {
         std::mem::take(&mut self.held).freeze()
     }
 

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use super::form_marks::FormMark;
+
 /// A `<link>` element to be inserted, unless the head has one of that relation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
@@ -35,6 +37,8 @@ pub struct Insertion {
     pub markdown: bool,
     /// An element that loads a script, for pages whose policy allows it; empty where there is none.
     pub script: Bytes,
+    /// Forms of the site to mark, on the pages that have them.
+    pub forms: Vec<FormMark>,
 }
 
 /// What became of a page.

@@ -14,6 +14,7 @@ mod content_coding;
 pub mod csp;
 mod decode;
 mod encode;
+mod form_marks;
 pub mod front_matter;
 mod head;
 mod insert;
@@ -43,6 +44,7 @@ pub use frontdesk_base::page_type as kind;
 
 pub use coding::{Broken, BrokenWhy, Recoder};
 pub use content_coding::Coding;
+pub use form_marks::{FormMark, FormMarker};
 pub use insert::{Inserter, REST_MAX_BYTES, SCAN_MAX_BYTES};
 pub use insertion::{Insertion, Link, Outcome, Position, Why};
 pub use parts::Parts;
@@ -71,6 +73,14 @@ impl Rewriter {
         match self {
             Rewriter::Plain(inserter) => Rewriter::Plain(Box::new(inserter.of_page(element))),
             Rewriter::Coded(recoder) => Rewriter::Coded(Box::new(recoder.of_page(element))),
+        }
+    }
+
+    /// The same, with the site's own forms marked on the way.
+    pub fn marking(self, forms: FormMarker) -> Rewriter {
+        match self {
+            Rewriter::Plain(inserter) => Rewriter::Plain(Box::new(inserter.marking(forms))),
+            Rewriter::Coded(recoder) => Rewriter::Coded(Box::new(recoder.marking(forms))),
         }
     }
 

@@ -10,6 +10,7 @@ use ring::digest;
 
 use super::{
     csp,
+    form_marks::FormMark,
     insertion::{Insertion, Link, Position},
     markdown_path,
 };
@@ -60,6 +61,7 @@ impl Insertion {
             ],
             markdown,
             script: Bytes::new(),
+            forms: Vec::new(),
         }
     }
 
@@ -67,6 +69,21 @@ impl Insertion {
     #[must_use]
     pub fn with_script(self, element: String) -> Insertion {
         Insertion { script: element.into(), ..self }
+    }
+
+    /// The same with forms of the site to mark.
+    #[must_use]
+    pub fn with_forms(self, forms: Vec<FormMark>) -> Insertion {
+        Insertion { forms, ..self }
+    }
+
+    /// The forms to mark on the page at this path and query.
+    pub fn forms_of(&self, target: &str) -> Vec<FormMark> {
+        if self.forms.is_empty() {
+            return Vec::new();
+        }
+        let path = target.split('?').next().unwrap_or(target);
+        self.forms.iter().filter(|form| form.page == path).cloned().collect()
     }
 
     /// What the page at this path and query gets of its own. `policies`: its `Content-Security-Policy` lines.
@@ -107,6 +124,11 @@ impl Insertion {
         // The number changes with how the link is written.
         hash.update(if self.markdown { b"markdown 2" } else { b"" });
         hash.update(&self.script);
+        for form in &self.forms {
+            let written = format!("{form:?}");
+            hash.update(&(written.len() as u64).to_be_bytes());
+            hash.update(written.as_bytes());
+        }
         for written in excluded.iter().filter(|_| self.markdown) {
             hash.update(&(written.len() as u64).to_be_bytes());
             hash.update(written.as_bytes());

@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::page::{Broken, BrokenWhy, Coding, Insertion, Outcome, Parts, Rewriter, Why};
+use frontdesk_filters::page::{Broken, BrokenWhy, FormMarker, Outcome, Parts, Rewriter, Why};
 use http::HeaderMap;
 use pingora::{
     Error, ErrorType, Result,
@@ -63,13 +63,15 @@ struct Armed {
 impl PageBody {
     pub(super) fn arm(
         &mut self,
-        coding: Coding,
-        insertion: Arc<Insertion>,
-        of_page: Bytes,
+        rewriter: Rewriter,
+        forms: Option<FormMarker>,
         place: Option<Place>,
         metrics: Arc<Metrics>,
     ) {
-        let rewriter = Rewriter::new(coding, insertion).of_page(of_page);
+        let rewriter = match forms {
+            Some(forms) => rewriter.marking(forms),
+            None => rewriter,
+        };
         self.armed = Some(Armed { rewriter, _place: place, metrics, broken: None, done: false });
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use frontdesk_filters::{
     Snapshot, accept,
     discovery::{links, not_found},
-    page::{Coding, kind, validators},
+    page::{Coding, FormMarker, Rewriter, kind, validators},
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use pingora::http::RequestHeader;
@@ -136,7 +136,13 @@ pub fn prepare(
             true => insertion.of_page(of_page, sent.all(&header::CONTENT_SECURITY_POLICY)),
             false => Bytes::new(),
         };
-        body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
+        let forms = match is_page {
+            true => insertion.forms_of(std::str::from_utf8(request.raw_path()).unwrap_or_default()),
+            false => Vec::new(),
+        };
+        let forms = (!forms.is_empty())
+            .then(|| FormMarker::new(forms, kind::charset(sent.text(&header::CONTENT_TYPE).unwrap_or_default())));
+        body.arm(Rewriter::new(coding, insertion.clone()).of_page(of_page), forms, place, metrics.clone());
     }
     (Touched::Page, changes)
 }

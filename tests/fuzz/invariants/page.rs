@@ -91,6 +91,7 @@ impl Ours {
             links: RELATIONS.map(|rel| Link { rel: rel.to_owned(), html: Bytes::from(link(rel)) }).to_vec(),
             markdown: true,
             script: Bytes::new(),
+            forms: Vec::new(),
         };
         Rewriter::new(coding, Arc::new(insertion)).of_page(Bytes::from_static(MARKDOWN.as_bytes()))
     }

@@ -22,6 +22,7 @@ pub(super) fn marks(position: Position) -> Arc<Insertion> {
         links: vec![link("agent-interface", "{a}"), link("ahp-manifest", "{m}")],
         markdown: false,
         script: Bytes::new(),
+        forms: Vec::new(),
     })
 }
 
