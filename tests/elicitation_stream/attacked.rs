@@ -52,6 +52,35 @@ async fn acts_for_nobody(fast_path: bool) {
     assert_eq!(orders(&origin), 2);
 }
 
+/// A person confirms on the page after the client, which waited for that, has left.
+#[tokio::test]
+async fn elicitation_stream_a_yes_on_the_page_after_the_client_left_does_nothing() {
+    for fast_path in [true, false] {
+        let origin = shop().await;
+        let setup = site(&origin, &buy("by = \"page\"")).set("runtime", &format!("fast_path = {fast_path}"));
+        let desk = setup.start().await;
+        let client = Client::begin(&desk, "2025-11-25", json!({ "form": {}, "url": {} })).await;
+        let sent = desk.ask(Via::H1, client.call()).await;
+        let url = sent.json()["error"]["data"]["elicitations"][0]["url"].as_str().expect("an address").to_owned();
+        let path = url.strip_prefix("https://site.test").expect("of this site");
+        let mut conn = desk.conn().await;
+        conn.send(client.call().bytes()).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        drop(conn);
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let press = Ask::post(path, "decision=confirm")
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .header("Sec-Fetch-Site", "same-origin");
+        assert_eq!(desk.call(press).await.status, 303);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(orders(&origin), 0, "fast path {fast_path}");
+        // The person's yes still holds for a client that comes back.
+        let done = desk.ask(Via::H1, client.call()).await;
+        assert!(done.text().contains("o-1"), "{}", done.text());
+        assert_eq!(orders(&origin), 1);
+    }
+}
+
 /// The id of the request in a stream.
 fn id(said: &str) -> Value {
     json!(said.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id"))

@@ -65,7 +65,8 @@ def tried(frontdesk, name, application, wanted, check, before=None):
         expect("one search only", ids(text).count("site.search"), 1)
         with Trial(frontdesk, running.url, text) as trial:
             check(trial)
-            expect("check --live", trial.live().returncode, 0)
+            live = trial.live()
+            expect("check --live", (live.returncode, live.stdout), (0, live.stdout))
 
 
 def written(work):

@@ -67,7 +67,7 @@ fn read(url: &str) -> Result<Imported, String> {
         let (mut read, mut failed) = (0, String::new());
         while let Some(at) = import.next_page() {
             match outbound
-                .whole(at.as_str(), "text/html, application/opensearchdescription+xml;q=0.9", BOUND, LIMIT)
+                .whole(at.as_str(), "text/html, application/opensearchdescription+xml;q=0.9, */*;q=0.1", BOUND, LIMIT)
                 .await
             {
                 Ok(whole) => {

@@ -5,7 +5,6 @@ use super::{
     call,
     envelope::{self, INVALID_PARAMS, Problem},
     era::Era,
-    find,
     message::Request,
     tools::Tools,
 };
@@ -37,10 +36,10 @@ pub(super) fn resolved(tools: &Tools, read: Option<(Request, Era)>) -> Result<Op
 
 /// Whether a call is that of a capability by its name.
 pub(super) fn is_call(tools: &Tools, request: &Request) -> bool {
-    request.tool() == Some(find::CALL) && tools.finder().is_some()
+    tools.finder().is_some_and(|finder| request.tool() == Some(&finder.call))
 }
 
 /// Whether a call is a search for capabilities.
 pub(super) fn is_search(tools: &Tools, request: &Request) -> bool {
-    request.tool() == Some(find::FIND) && tools.finder().is_some()
+    tools.finder().is_some_and(|finder| request.tool() == Some(&finder.find))
 }

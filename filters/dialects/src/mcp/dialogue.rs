@@ -164,7 +164,10 @@ impl Dialogue<'_> {
         let lasts = self.desk.compiled.settings.capability(self.index).map(|c| c.confirmation.expires.as_secs());
         let was_asked = lasts.is_some_and(|lasts| asked.expires < self.desk.records.now() + lasts);
         if was_asked && decision().await == Some(Decision::Pending) {
-            elicitation::decided(self.desk, page).await;
+            let is_there = elicitation::decided(self.desk, page, self.incoming.events).await;
+            if !is_there {
+                return Next::Not(GONE);
+            }
         }
         match decision().await {
             Some(Decision::Confirmed | Decision::Declined) if round == 0 => {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use frontdesk_caller::Caller;
 use frontdesk_desk::{
-    ConfirmationPage, Desk,
+    ConfirmationPage, Desk, Events, Incoming,
     pending::{self, Decision},
     records,
 };
@@ -84,7 +84,7 @@ enum State {
 /// The state was changed, or belongs to another caller or tool.
 pub(super) async fn resume(
     desk: &Desk<'_>,
-    caller: &Caller,
+    incoming: &Incoming<'_>,
     tool: &str,
     request: &Request,
     question: &mut Question,
@@ -92,7 +92,7 @@ pub(super) async fn resume(
     let Some(state) = request.params.get("requestState") else { return Ok(true) };
     let state = state.as_str().filter(|state| state.len() <= LONGEST_STATE).ok_or_else(foreign)?;
     let key = key(desk).await?;
-    let state = open(&key, state, &bound_to(caller, tool)).ok_or_else(foreign)?;
+    let state = open(&key, state, &bound_to(incoming.caller, tool)).ok_or_else(foreign)?;
     let answers = request.params.get("inputResponses").and_then(Value::as_object);
     let answer = |name: &str| answers.and_then(|answers| answers.get(name)).and_then(Value::as_object);
     match state {
@@ -102,9 +102,9 @@ pub(super) async fn resume(
             let Some(answer) = answer(CONFIRMATION) else { return Ok(true) };
             if let (Some("accept"), Some(page)) = (action(answer), &page) {
                 // The person agreed to open the page. What they decide there is in the records.
-                decided(desk, page).await;
-                question.confirmation = Some(token);
-                return Ok(false);
+                let is_there = decided(desk, page, incoming.events).await;
+                question.confirmation = is_there.then_some(token);
+                return Ok(!is_there);
             }
             question.confirmation = agreed(answer).map(|agreed| if agreed { token } else { CANCEL.to_owned() });
         }
@@ -145,17 +145,20 @@ pub(super) fn page_id(page: Option<&ConfirmationPage>) -> Option<&str> {
     page.and_then(ConfirmationPage::url).and_then(|url| url.rsplit('/').next())
 }
 
-/// Waits a while for the person to decide on the page.
-pub(super) async fn decided(desk: &Desk<'_>, page: &str) {
+/// Waits a while for the person to decide on the page. `false`: the client has left meanwhile, and nobody would get the
+/// result of the call.
+pub(super) async fn decided(desk: &Desk<'_>, page: &str, client: Option<&dyn Events>) -> bool {
+    let is_gone = || client.is_some_and(Events::is_gone);
     let mut waited = Duration::ZERO;
-    while waited < WAIT_FOR_PAGE {
+    while waited < WAIT_FOR_PAGE && !is_gone() {
         match pending::look(desk, page).await {
             Ok(Some(pending)) if pending.decision == Decision::Pending && !pending.is_over(desk.records.now()) => {}
-            _ => return,
+            _ => break,
         }
         desk.outside.pause(LOOK_AT_PAGE).await;
         waited += LOOK_AT_PAGE;
     }
+    !is_gone()
 }
 
 /// The parameters of the request that asks the person; `None`: the client cannot ask, or there is nothing to ask.

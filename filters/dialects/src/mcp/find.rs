@@ -17,10 +17,9 @@ use super::{
 use frontdesk_base::text::fitted;
 use frontdesk_config::{Capability, Declaration};
 
-/// The tool that finds capabilities.
-pub(super) const FIND: &str = "find_capability";
-/// The tool that calls one by its name.
-pub(super) const CALL: &str = "call_capability";
+/// The tool that finds capabilities, and the one that calls one by its name, unless a capability is called so.
+const FIND: &str = "find_capability";
+const CALL: &str = "call_capability";
 
 /// Capabilities in one result, and the most that a caller can ask for.
 const USUAL: usize = 8;
@@ -34,14 +33,12 @@ const LONGEST: usize = 1000;
 /// Weights of a word by the place where it stands.
 const WEIGHTS: [f64; 4] = [4.0, 2.0, 1.5, 1.0];
 
-/// What `initialize` says about the two tools.
-pub(super) fn instructions() -> String {
-    format!("Not every capability of this site is a tool: {FIND} finds the others, {CALL} calls them.")
-}
-
 /// An index of all capabilities.
 #[derive(Debug)]
 pub(super) struct Finder {
+    /// The names of the two tools: the one that finds, and the one that calls.
+    pub(super) find: String,
+    pub(super) call: String,
     entries: Vec<Entry>,
     /// In how many entries a word stands.
     spread: HashMap<String, usize>,
@@ -73,7 +70,18 @@ impl Finder {
                 *groups.entry(group.clone()).or_default() += 1;
             }
         }
-        Self { entries, spread, groups: groups.into_iter().collect() }
+        let is_taken = |name: &str| listed.iter().any(|listed| listed.name == name);
+        let free = |name: &str| {
+            let mut names = (2..).map(|number| format!("{name}_{number}"));
+            if is_taken(name) { names.find(|name| !is_taken(name)) } else { None }.unwrap_or_else(|| name.to_owned())
+        };
+        Self { find: free(FIND), call: free(CALL), entries, spread, groups: groups.into_iter().collect() }
+    }
+
+    /// What `initialize` says about the two tools.
+    pub(super) fn instructions(&self) -> String {
+        let Self { find, call, .. } = self;
+        format!("Not every capability of this site is a tool: {find} finds the others, {call} calls them.")
     }
 
     /// The two tools, as in `tools/list`.
@@ -83,11 +91,12 @@ impl Finder {
         let more = if self.groups.len() > GROUPS { ", …" } else { "" };
         let groups = if named.is_empty() { String::new() } else { format!(" Groups: {}{more}.", named.join(", ")) };
         let all = self.entries.len();
+        let (name, caller) = (&self.find, &self.call);
         let find = json!({
-            "name": FIND,
+            "name": name,
             "description": format!(
                 "This site has {all} capabilities, of which {listed} are tools here. Finds the others, by words or in a \
-                 group, with the schema of their input; then call one with {CALL}.{groups}"
+                 group, with the schema of their input; then call one with {caller}.{groups}"
             ),
             "inputSchema": { "type": "object", "properties": {
                 "query": { "type": "string", "description": "What it should do, in a few words." },
@@ -99,11 +108,11 @@ impl Finder {
             "annotations": { "readOnlyHint": true },
         });
         let call = json!({
-            "name": CALL,
-            "description": format!("Calls a capability by the name that {FIND} told. Acts as that capability does."),
+            "name": caller,
+            "description": format!("Calls a capability by the name that {name} told. Acts as that capability does."),
             "inputSchema": { "type": "object", "required": ["name"], "properties": {
                 "name": { "type": "string" },
-                "input": { "type": "object", "description": format!("As its schema in {FIND} says.") },
+                "input": { "type": "object", "description": format!("As its schema in {name} says.") },
                 "confirmation": { "type": "string", "description": "The token that came back, once a person has confirmed it." },
                 "idempotency_key": { "type": "string", "description": "Of your choice, where the capability needs one: a retry with it acts once." },
             } },
@@ -225,7 +234,7 @@ impl Entry {
         told["inputSchema"] = match self.schema.to_string().len() <= most {
             true => self.schema.clone(),
             false => {
-                told["shortened"] = format!("Ask {FIND} with this name for the whole schema.").into();
+                told["shortened"] = "Search with this `name` for the whole schema.".into();
                 outlined(&self.schema)
             }
         };

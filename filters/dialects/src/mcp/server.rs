@@ -17,7 +17,7 @@ use super::{
     elicitation::{self, Elicits},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{Era, META_SERVER},
-    find,
+    find::Finder,
     identity::Identity,
     message::Request,
     parameter_headers::ParameterHeaders,
@@ -76,7 +76,7 @@ impl Server {
     fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
         about.insert("capabilities".into(), json!({ "tools": {}, "resources": {}, "completions": {} }));
-        let unlisted = self.tools.finder().map(|_| find::instructions());
+        let unlisted = self.tools.finder().map(Finder::instructions);
         let own = self.identity.instructions().map(str::to_owned);
         let instructions: Vec<String> = own.into_iter().chain(unlisted).collect();
         if !instructions.is_empty() {
@@ -242,7 +242,7 @@ impl Server {
         };
         let elicits = Elicits::of(request, era);
         let may_ask = match era {
-            Era::Stateless => elicitation::resume(desk, incoming.caller, name, request, &mut question).await?,
+            Era::Stateless => elicitation::resume(desk, incoming, name, request, &mut question).await?,
             Era::Handshake => false,
         };
         let dialogue = Dialogue { converse: &self.converse, desk, incoming, request, index: function.index, session };

@@ -11,7 +11,7 @@ use super::{
     },
     envelope::{INVALID_PARAMS, Problem},
     era::Era,
-    find::{self, Finder},
+    find::Finder,
 };
 use frontdesk_config::{CapabilityKind, Declaration};
 use frontdesk_desk::unnamed;
@@ -62,9 +62,8 @@ impl Tools {
             tools.push(tool(listed, declaration, schema));
             functions.insert(listed.name.clone(), function);
         }
-        let is_free = [find::FIND, find::CALL].into_iter().all(|name| !functions.contains_key(name));
         let length: usize = tools.iter().map(|tool| tool.to_string().len()).sum();
-        let finder = (length > LISTED && is_free).then(|| Finder::new(&callable, declaration));
+        let finder = (length > LISTED).then(|| Finder::new(&callable, declaration));
         let is_built_in = |at: usize| {
             let capability = callable.get(at).and_then(|listed| declaration.settings.capability(listed.index));
             capability.is_some_and(|capability| capability.built_in.is_some())

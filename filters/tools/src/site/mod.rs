@@ -30,6 +30,8 @@ use software::Candidate;
 
 /// The most pages that are read, and the largest of them.
 const MOST_PAGES: usize = 16;
+/// The most feeds.
+const MOST_FEEDS: usize = 5;
 pub const BOUND: usize = 2 << 20;
 /// Words in the address of pages that often have a form.
 const INTERESTING: [&str; 12] = [
@@ -57,6 +59,8 @@ pub struct SiteImport {
     found: Vec<Found>,
     /// Title and path.
     feeds: Vec<(String, String)>,
+    /// Feeds that pages named and that are still to be asked for: where, and the title.
+    named_feeds: Vec<(String, String)>,
     left_out: Vec<String>,
     /// Software that pages named, by the address that shows whether its API answers.
     candidates: Vec<Candidate>,
@@ -89,6 +93,7 @@ impl SiteImport {
             title: None,
             found: Vec::new(),
             feeds: Vec::new(),
+            named_feeds: Vec::new(),
             left_out: Vec::new(),
             candidates: Vec::new(),
             known: Vec::new(),
@@ -101,17 +106,32 @@ impl SiteImport {
             return None;
         }
         let target = self.todo.pop_front()?;
-        self.read += 1;
+        let is_feed = self.named_feeds.iter().any(|(feed, _)| *feed == target);
+        if !is_feed && !self.candidates.iter().any(|candidate| candidate.probe() == target) {
+            self.read += 1;
+        }
         self.base.join(&target).ok()
     }
 
     /// Takes a page, or another document that was asked for. `location` is that of a redirect.
     pub fn take(&mut self, at: &Url, content_type: &str, body: &Bytes, location: Option<&str>) {
+        let asked = &at[Position::BeforePath..Position::AfterQuery];
+        let feed = self.named_feeds.iter().position(|(feed, _)| feed == asked);
+        let feed = feed.map(|named| self.named_feeds.remove(named).1);
         if let Some(to) = location.and_then(|to| at.join(to).ok()) {
-            self.wish(&to, true);
+            match feed {
+                Some(title) => self.name_feed(&to, title),
+                None => self.wish(&to, true),
+            }
             return;
         }
-        let asked = &at[Position::BeforePath..Position::AfterQuery];
+        if let Some(title) = feed {
+            let kind = content_type.to_ascii_lowercase();
+            if ["xml", "rss", "atom"].iter().any(|known| kind.contains(known)) {
+                self.feeds.push((title, asked.to_owned()));
+            }
+            return;
+        }
         if let Some(probed) = self.candidates.iter().position(|candidate| candidate.probe() == asked) {
             let candidate = self.candidates.remove(probed);
             if candidate.is_shown_by(body) {
@@ -143,13 +163,25 @@ impl SiteImport {
     /// Notes a page to read, if it is the site's own and a link there does not act.
     fn wish(&mut self, to: &Url, is_redirect: bool) {
         let target = to[Position::BeforePath..Position::AfterQuery].to_owned();
-        let is_own =
-            to.host_str() == self.base.host_str() && to.port_or_known_default() == self.base.port_or_known_default();
-        if !is_own || may_act(&target) || firewall::is_hidden(&target) || self.asked.len() > 200 {
+        if !self.is_own(to) || may_act(&target) || firewall::is_hidden(&target) || self.asked.len() > 200 {
             return;
         }
         if self.asked.insert(target.clone()) {
             if is_redirect { self.todo.push_front(target) } else { self.todo.push_back(target) }
+        }
+    }
+
+    fn is_own(&self, to: &Url) -> bool {
+        to.host_str() == self.base.host_str() && to.port_or_known_default() == self.base.port_or_known_default()
+    }
+
+    /// Notes a feed to ask for: it is one only if it answers as such.
+    fn name_feed(&mut self, to: &Url, title: String) {
+        let target = to[Position::BeforePath..Position::AfterQuery].to_owned();
+        let is_room = self.feeds.len() + self.named_feeds.len() < MOST_FEEDS;
+        if is_room && self.is_own(to) && !firewall::is_hidden(&target) && self.asked.insert(target.clone()) {
+            self.todo.push_front(target.clone());
+            self.named_feeds.push((target, title));
         }
     }
 
@@ -176,15 +208,8 @@ impl SiteImport {
         for link in each("link[rel~=alternate][href]") {
             let kind = css::attribute(&link, "type").unwrap_or_default();
             let to = css::attribute(&link, "href").and_then(|href| base.join(&href).ok());
-            if let Some(to) = to
-                .filter(|_| kind.contains("rss") || kind.contains("atom"))
-                .filter(|to| to.host_str() == self.base.host_str())
-            {
-                let path = to[Position::BeforePath..Position::AfterQuery].to_owned();
-                let title = css::attribute(&link, "title").unwrap_or_default();
-                if self.feeds.len() < 5 && !self.feeds.iter().any(|(_, known)| *known == path) {
-                    self.feeds.push((title, path));
-                }
+            if let Some(to) = to.filter(|_| kind.contains("rss") || kind.contains("atom")) {
+                self.name_feed(&to, css::attribute(&link, "title").unwrap_or_default());
             }
         }
         for script in each("script[type='application/ld+json']") {

@@ -7,7 +7,15 @@ fn imported(pages: &[(&str, &str)]) -> Result<Imported, String> {
     while let Some(at) = import.next_page() {
         let target = at[Position::BeforePath..].to_owned();
         if let Some((_, html)) = pages.iter().find(|(path, _)| *path == target) {
-            let kind = if target.ends_with(".xml") { "application/opensearchdescription+xml" } else { "text/html" };
+            if let Some(to) = html.strip_prefix("Location: ") {
+                import.take(&at, "", &Bytes::new(), Some(to));
+                continue;
+            }
+            let kind = match () {
+                () if target.ends_with(".xml") => "application/opensearchdescription+xml",
+                () if html.starts_with("<rss") => "application/rss+xml",
+                () => "text/html",
+            };
             import.take(&at, kind, &Bytes::copy_from_slice(html.as_bytes()), None);
         }
     }
@@ -26,7 +34,7 @@ const CONTACT: &str = "<form id=contact action=/contact/send method=post><input 
 fn searches_forms_and_feeds_become_capabilities() {
     let login = "<form action=/login method=post><input name=u><input type=password name=p></form>";
     let home = format!("{HOME}{login}");
-    let imported = imported(&[("/", &home), ("/contact", CONTACT)]).unwrap();
+    let imported = imported(&[("/", &home), ("/contact", CONTACT), ("/feed", "<rss></rss>")]).unwrap();
     let text = &imported.text;
     for line in [
         "id = \"site.search\"",
@@ -86,4 +94,15 @@ fn software_with_a_public_api_is_called_by_it_once_the_api_has_answered() {
     assert_eq!(known.text.matches("id = \"site.search\"").count(), 1, "instead of the form: {}", known.text);
     let refused = imported(&[("/", wordpress), ("/wp-json/wp/v2/types", r#"{"code":"rest_disabled"}"#)]).unwrap();
     assert!(!refused.text.contains("wp-json") && refused.text.contains("response = \"page\""), "{}", refused.text);
+}
+
+#[test]
+fn a_feed_is_taken_where_it_answers_as_one() {
+    let home = "<link rel=alternate type=application/rss+xml href=/old><link rel=alternate type=application/atom+xml href=/gone>\
+        <link rel=alternate type=application/rss+xml href=/page>";
+    let pages =
+        [("/", home), ("/old", "Location: /new?feed=rss"), ("/new?feed=rss", "<rss></rss>"), ("/page", "<p>No feed")];
+    let known = imported(&pages).unwrap();
+    assert_eq!(known.capabilities, 1, "{}", known.text);
+    assert!(known.text.contains("path = \"/new?feed=rss\""), "{}", known.text);
 }

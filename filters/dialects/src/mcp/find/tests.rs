@@ -4,6 +4,11 @@ use super::*;
 use crate::ahp::listed;
 
 fn finder(count: usize) -> Finder {
+    finder_with(count, &[])
+}
+
+/// The same, with these capabilities of the site too.
+fn finder_with(count: usize, own: &[&str]) -> Finder {
     let mut text = "[upstream]\nurl = 'http://127.0.0.1:1'\n[discovery]\n[content]\nconcierge = false\n".to_owned();
     for (id, group, description) in [
         ("repos.list", "repos", "List repositories of a user"),
@@ -16,6 +21,10 @@ fn finder(count: usize) -> Finder {
              group = '{group}'\nendpoint = '/agent/{id}'\n\
              input_schema = {{ type = 'object', properties = {{ owner = {{ type = 'string' }} }} }}\n"
         );
+    }
+    for id in own {
+        text +=
+            &format!("[[capabilities]]\nid = '{id}'\ntype = 'query'\nrisk_level = 'low'\nendpoint = '/agent/{id}'\n");
     }
     for number in 0..count {
         text += &format!(
@@ -67,6 +76,7 @@ fn groups_and_pages_lead_to_every_capability() {
     let [find, call] = finder.tools(7);
     assert!(find["description"].as_str().unwrap().contains("things (100)"), "{find}");
     assert_eq!((&find["name"], &call["name"]), (&json!(FIND), &json!(CALL)));
+    assert!(finder.instructions().contains("find_capability finds the others, call_capability calls them"));
     for wrong in [json!({ "query": 1 }), json!({ "limit": "x" }), json!({ "offset": -1 })] {
         assert!(finder.found(wrong.as_object().unwrap()).is_err(), "{wrong}");
     }
@@ -94,4 +104,13 @@ fn words_are_compared_without_their_endings() {
 fn a_page_far_behind_the_last_is_empty() {
     let told = found(&finder(10), json!({ "query": "thing", "offset": u64::MAX, "limit": 20 }));
     assert_eq!((&told["total"], &told["capabilities"], &told["next_offset"]), (&json!(10), &json!([]), &Value::Null));
+}
+
+#[test]
+fn capabilities_with_the_names_of_the_two_tools_keep_them() {
+    let finder = finder_with(10, &["find.capability", "find_capability_2"]);
+    let [find, call] = finder.tools(7);
+    assert_eq!((&find["name"], &call["name"]), (&json!("find_capability_3"), &json!("call_capability")));
+    assert!(call["description"].as_str().unwrap().contains("find_capability_3"), "{call}");
+    assert!(finder.instructions().starts_with("Not every capability of this site is a tool: find_capability_3 finds"));
 }
