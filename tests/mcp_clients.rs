@@ -1,8 +1,8 @@
 //! Promise: MCP clients of other projects can list, call and read here, with every generation of the protocol.
 //!
-//! The Rust SDK's client runs here. The Python and TypeScript SDKs, fastmcp, the inspector's command line, the official
-//! conformance suite, Schemathesis and an OpenAPI validator are packages of other registries: `make clients` installs
-//! them into target/ and runs them.
+//! The Rust SDK's client runs here. The Python and TypeScript SDKs, fastmcp, the adapters of LangChain and OpenAI's
+//! agents, the inspector's command line, the official conformance suite, Schemathesis and an OpenAPI validator are
+//! packages of other registries: `make clients` installs them into target/ and runs them.
 
 use crate::support::calls::FULL;
 use crate::support::rpc::travel;
