@@ -13,7 +13,8 @@ build:
 	@deploy/setup cc cmake
 	$(CARGO) build --release --locked --bin frontdesk
 
-# Makes a tarball, a Python wheel, an npm package and a Debian package in target/packages/out, installs and runs each.
+# Makes a tarball, a Python wheel, an npm package, a Debian package and an SBOM in target/packages/out; installs, runs and
+# checks each.
 dist:
 	@deploy/setup cc cmake
 	$(CARGO) build --profile dist --locked --bin frontdesk
