@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build dist test test-without-fast-path features fuzz clients documents deploy-check drill promises browser apps sites readiness setup keys check bench compare
+.PHONY: demo build dist test test-without-fast-path features fuzz clients documents deploy-check containers helm drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -13,7 +13,8 @@ build:
 	@deploy/setup cc cmake
 	$(CARGO) build --release --locked --bin frontdesk
 
-# Makes a tarball, a Python wheel, an npm package and a Debian package in target/packages/out, installs and runs each.
+# Makes a tarball, a Python wheel, an npm package, a Debian package and an SBOM in target/packages/out; installs, runs and
+# checks each.
 dist:
 	@deploy/setup cc cmake
 	$(CARGO) build --profile dist --locked --bin frontdesk
@@ -55,6 +56,17 @@ documents: setup keys
 deploy-check: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/deploy/run ./target/debug/frontdesk
+
+# Builds the image and runs it: confined, as a sidecar's pod, as two replicas with a Redis, with the compose file. Needs root.
+containers: setup
+	@deploy/setup podman
+	$(CARGO) build --locked --bin frontdesk
+	tests/containers/run ./target/debug/frontdesk
+
+# Lints the Helm charts, renders them with several values, and checks what comes out.
+helm: setup
+	$(CARGO) build --locked --bin frontdesk
+	tests/helm/run ./target/debug/frontdesk
 
 # Starts, reconfigures and drains real processes under load, beside a site that restarts and dies.
 drill: setup

@@ -230,6 +230,12 @@ fn deployed_ports_are_those_of_the_configuration() {
     }
 }
 
+/// What a `COPY ${NAME:-FILE}` copies if the build argument is not given.
+fn without_argument(source: &str) -> &str {
+    let default = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')?.split_once(":-"));
+    default.map_or(source, |(_, file)| file)
+}
+
 #[test]
 fn deployed_container_holds_what_the_build_needs_and_runs_as_nobody() {
     let text = read("deploy/container/Containerfile");
@@ -237,6 +243,7 @@ fn deployed_container_holds_what_the_build_needs_and_runs_as_nobody() {
         .lines()
         .filter_map(|line| line.strip_prefix("COPY ").filter(|rest| !rest.starts_with("--from")))
         .flat_map(|rest| rest.split(' ').rev().skip(1))
+        .map(without_argument)
         .collect();
     let ignored = read("deploy/container/Containerfile.dockerignore");
     for source in &copied {

@@ -1,33 +1,17 @@
 """The manifests that were put together: valid by the schemas of each Kubernetes they are for, and true to one another.
 Usage: check.py FOLDER, which has OVERLAY.yaml and OVERLAY.own.yaml"""
 
-import copy
 import pathlib
 import sys
 
-import jsonschema
-import kubernetes_validate
 import yaml
+
+from schemas import hardened, refusal, seen_to_fail, selects
 
 FOLDER = pathlib.Path(sys.argv[1])
 # Native sidecars are there from 1.29, the pause of a preStop from 1.30; the newest that there are schemas of.
 VERSIONS = {"sidecar": ["1.30", "1.32", "1.34", "1.37"], "sidecar-classic": ["1.27", "1.30", "1.37"],
             "edge": ["1.27", "1.30", "1.37"]}
-# Of monitoring.coreos.com/v1, as much as is used; whatever else is a mistake.
-SERVICE_MONITOR = {
-    "type": "object", "required": ["apiVersion", "kind", "metadata", "spec"], "additionalProperties": False,
-    "properties": {
-        "apiVersion": {"const": "monitoring.coreos.com/v1"}, "kind": {"const": "ServiceMonitor"},
-        "metadata": {"type": "object", "required": ["name"]},
-        "spec": {
-            "type": "object", "required": ["selector", "endpoints"], "additionalProperties": False,
-            "properties": {
-                "selector": {"type": "object", "required": ["matchLabels"], "additionalProperties": False,
-                             "properties": {"matchLabels": {"type": "object"}}},
-                "endpoints": {"type": "array", "minItems": 1, "items": {
-                    "type": "object", "required": ["port"], "additionalProperties": False,
-                    "properties": {"port": {"type": "string"}, "path": {"type": "string", "pattern": "^/"},
-                                   "interval": {"type": "string", "pattern": "^[0-9]+s$"}}}}}}}}
 
 
 def load(name):
@@ -43,40 +27,6 @@ def ordered(documents):
             return sorted(map(plain, value), key=lambda i: str(i.get("name", i)) if isinstance(i, dict) else "")
         return value
     return sorted(map(plain, documents), key=lambda d: (d["kind"], d["metadata"]["name"]))
-
-
-def validate(document, version):
-    if document["kind"] == "ServiceMonitor":
-        jsonschema.validate(document, SERVICE_MONITOR)
-    else:
-        kubernetes_validate.validate(document, version, strict=True)
-
-
-def selects(selector, labels):
-    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
-
-
-def seen_to_fail(documents, version):
-    """A check that cannot fail checks nothing."""
-    deployment = copy.deepcopy(next(d for d in documents if d["kind"] == "Deployment"))
-    deployment["spec"]["template"]["spec"]["containers"][0]["readinesProbe"] = {}
-    monitor = copy.deepcopy(next(d for d in documents if d["kind"] == "ServiceMonitor"))
-    monitor["spec"]["endpoint"] = []
-    for broken in (deployment, monitor):
-        try:
-            validate(broken, version)
-        except (kubernetes_validate.ValidationError, jsonschema.ValidationError):
-            continue
-        sys.exit(f"a misspelt key of a {broken['kind']} was taken for a good one")
-
-
-def hardened(container):
-    security = container["securityContext"]
-    assert security["runAsNonRoot"] is True and security["runAsUser"] >= 1000, "not root, by number"
-    assert security["readOnlyRootFilesystem"] is True
-    assert security["allowPrivilegeEscalation"] is False
-    assert security["capabilities"] == {"drop": ["ALL"]}
-    assert security["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
 def sidecar_of(spec, overlay):
@@ -159,10 +109,9 @@ for overlay, versions in VERSIONS.items():
     assert ordered(documents) == ordered(load(f"{overlay}.own.yaml")), f"{overlay}: kustomize.py merges otherwise"
     for version in versions:
         for document in documents:
-            try:
-                validate(document, version)
-            except (kubernetes_validate.ValidationError, jsonschema.ValidationError) as e:
-                sys.exit(f"{overlay}: {document['kind']}/{document['metadata']['name']} in {version}: {e.message}")
+            wrong = refusal(document, version)
+            if wrong:
+                sys.exit(f"{overlay}: {wrong}")
         seen_to_fail(documents, version)
     true_to_one_another(overlay, documents)
     print(f"{overlay}: {len(documents)} documents, valid in Kubernetes {', '.join(versions)}")

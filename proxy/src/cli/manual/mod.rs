@@ -27,6 +27,7 @@ macro_rules! pages {
 /// The pages for operators and for those who declare capabilities, as docs/README.md lists them.
 const PAGES: &[Page] = pages![
     "operate" in "operate.md",
+    "kubernetes" in "kubernetes.md",
     "monitor" in "monitor.md",
     "log-messages" in "log-messages.md",
     "errors" in "errors.md",
