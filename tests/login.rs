@@ -5,7 +5,7 @@ use crate::support::calls::{assert_answer, assert_fault, call, checked, upstream
 use crate::support::login::{self, CALLBACK, Stage, parameter, posted, text, ticket};
 use crate::support::rpc::{self, post};
 use crate::support::{Ask, Dir, Origin, Reply, Request, SOON, Via, eventually};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[tokio::test]
 async fn login_the_whole_flow_by_hand() {
@@ -73,7 +73,9 @@ async fn login_the_whole_flow_by_hand() {
     let data = assert_answer(&called, 200, "orders")["data"].clone();
     assert_eq!(data, json!({ "orders": ["order-of-ada"], "cookie": cookies }));
     let seen = upstream_calls(&stage.origin).pop().expect("a call");
-    assert_eq!((seen.header("authorization"), seen.header("x-frontdesk-caller")), (None, Some("ada")));
+    assert_eq!(seen.header("authorization"), None);
+    let called = seen.header("x-frontdesk-caller").unwrap_or_default();
+    assert!(called.starts_with("person-") && !called.contains("ada"), "{called}");
     // What was left out stays out, and the refusal says what to ask for.
     let less = stage.called("book", text(&given, "access_token")).await;
     assert_fault(&less, 403, "missing_scope", "left out");
@@ -218,54 +220,6 @@ async fn login_a_session_that_the_site_has_ended_is_an_invalid_token() {
 }
 
 #[tokio::test]
-async fn login_a_document_describes_a_client() {
-    let document = Origin::start(|r: &Request| {
-        let host = r.header("host").unwrap_or_default();
-        let at = |path: &str| format!("http://{host}{path}");
-        let body = |id: String| json!({ "client_id": id, "client_name": "Claude <b>", "redirect_uris": ["https://agent.test/cb", "http://localhost/cb"] });
-        match r.target.as_str() {
-            "/client.json" => Reply::json(body(at("/client.json")).to_string()),
-            "/liar.json" => Reply::json(body("https://claude.ai/client.json".into()).to_string()),
-            "/moved.json" => Reply::new(302).header("Location", "/client.json").body(""),
-            "/large.json" => Reply::json(" ".repeat(6000) + &body(at("/large.json")).to_string()),
-            _ => Reply::new(404).body("none"),
-        }
-    })
-    .await;
-    let stage = Stage::new("").await;
-    let cookies = stage.sign_in("ada").await;
-    let id = |path: &str| format!("{}{path}", document.url());
-    let good = id("/client.json");
-    let page = stage.authorize(&cookies, &[("client_id", &good), ("redirect_uri", "https://agent.test/cb")]).await;
-    let shown = page.text();
-    assert!(
-        shown.contains("127.0.0.1") && shown.contains("Claude &lt;b&gt;") && shown.contains("not verified"),
-        "{shown}"
-    );
-    assert!(shown.contains("agent.test"), "where it leads: {shown}");
-    let local = stage.authorize(&cookies, &[("client_id", &good), ("redirect_uri", "http://localhost:50123/cb")]).await;
-    assert!(local.text().contains("runs on your own computer"), "{}", local.text());
-    let asked = document.requests().iter().filter(|r| r.target == "/client.json").count();
-    assert_eq!(asked, 1, "the document is cached");
-    for wrong in ["/liar.json", "/moved.json", "/large.json", "/none.json"] {
-        let page =
-            stage.authorize(&cookies, &[("client_id", &id(wrong)), ("redirect_uri", "https://agent.test/cb")]).await;
-        assert_eq!((page.status, page.header("location")), (400, None), "{wrong}: {}", page.text());
-    }
-    // Its tokens work like those of any other client.
-    let changes = [("client_id", good.as_str()), ("redirect_uri", "http://localhost:50123/cb")];
-    let code = stage.code(&cookies, &changes, &["orders"]).await;
-    let mut form = login::redemption(&code);
-    form.iter_mut().for_each(|(name, value)| match *name {
-        "client_id" => *value = &good,
-        "redirect_uri" => *value = "http://localhost:50123/cb",
-        _ => {}
-    });
-    let given = stage.token(&form).await.json();
-    assert_answer(&stage.called("orders", text(&given, "access_token")).await, 200, "orders");
-}
-
-#[tokio::test]
 async fn login_concurrent_calls_while_the_cookie_is_renewed_end_nothing() {
     let stage = Stage::new("").await;
     let (_, given) = stage.linked("ada").await;
@@ -299,105 +253,13 @@ async fn login_cookies_of_the_agent_do_not_mix_with_the_persons() {
 }
 
 #[tokio::test]
-async fn login_so_many_documents_are_read_in_a_minute() {
-    let document = Origin::start(|_: &Request| Reply::new(404).body("none")).await;
-    let stage = Stage::new("").await;
-    let cookies = stage.sign_in("ada").await;
-    let asks = async |cookies: &str, n: i32| {
-        let id = format!("{}/{n}.json", document.url());
-        stage.authorize(cookies, &[("client_id", &id), ("redirect_uri", "https://agent.test/cb")]).await
-    };
-    // Nobody who is not signed in makes Frontdesk read one.
-    assert_eq!((asks("x=1", 0).await.status, document.requests().len()), (303, 0));
-    for n in 0..120 {
-        assert_eq!(asks(&cookies, n).await.status, 400);
-    }
-    let late = asks(&cookies, 120).await;
-    assert_eq!((late.status, document.requests().len()), (503, 120));
-    assert!(late.text().contains("Try again in a minute"), "{}", late.text());
-}
-
-#[tokio::test]
-async fn login_documents_are_not_fetched_from_inside() {
-    let inside = Origin::start(|_: &Request| Reply::json("{}")).await;
-    let stage = Stage::with("", |setup| setup.instead("sessions", "max_turns = 10")).await;
-    let cookies = stage.sign_in("ada").await;
-    for id in [
-        format!("{}/c.json", inside.url()),
-        "https://127.0.0.1/c.json".into(),
-        "https://10.0.0.1/c.json".into(),
-        "https://localhost/c.json".into(),
-    ] {
-        let page = stage.authorize(&cookies, &[("client_id", &id), ("redirect_uri", "https://agent.test/cb")]).await;
-        assert_eq!(page.status, 400, "{id}: {}", page.text());
-    }
-    assert_eq!(inside.requests().len(), 0);
-}
-
-#[tokio::test]
-async fn login_clients_register_where_the_operator_wants_that() {
-    let client = json!({ "client_name": "Tool", "redirect_uris": ["http://127.0.0.1/cb"] });
-    let register =
-        |body: &Value| Ask::post("/agent/oauth/register", body.to_string()).header("Content-Type", "application/json");
-    let stage = Stage::new("clients = \"dynamic\"").await;
-    let server = stage.desk.get("/.well-known/oauth-authorization-server").await.json();
-    assert_eq!(server["registration_endpoint"], "https://site.test/agent/oauth/register");
-    let made = stage.desk.call(register(&client)).await;
-    assert_eq!(made.status, 201, "{}", made.text());
-    let id = text(&made.json(), "client_id").to_owned();
-    let cookies = stage.sign_in("ada").await;
-    let page = stage.authorize(&cookies, &[("client_id", &id), ("redirect_uri", "http://127.0.0.1:4711/cb")]).await;
-    assert!(page.text().contains("Tool") && page.text().contains("not verified"), "{}", page.text());
-    for wrong in [
-        json!({}),
-        json!({ "redirect_uris": ["javascript:alert(1)"] }),
-        json!({ "redirect_uris": ["http://evil.test/"] }),
-    ] {
-        assert_eq!(stage.desk.call(register(&wrong)).await.status, 400, "{wrong}");
-    }
-    let mut last = 201;
-    for _ in 0..20 {
-        last = stage.desk.call(register(&client)).await.status;
-    }
-    assert_eq!(last, 429, "one address registers so many in an hour");
-    let stage = Stage::new("").await;
-    assert_eq!(stage.desk.call(register(&client)).await.status, 404, "the site's own");
-    let stage = Stage::new("clients = \"listed\"").await;
-    let server = stage.desk.get("/.well-known/oauth-authorization-server").await.json();
-    assert_eq!(server["client_id_metadata_document_supported"], false);
-    let cookies = stage.sign_in("ada").await;
-    let page = stage
-        .authorize(&cookies, &[("client_id", "https://agent.test/c.json"), ("redirect_uri", "https://agent.test/cb")])
-        .await;
-    assert_eq!(page.status, 400, "not listed");
-}
-
-#[tokio::test]
-async fn login_an_agent_that_the_operator_takes_no_longer_is_out() {
-    let kept = Dir::new();
-    let store = format!("url = \"file:{}\"", kept.path().display());
-    let document = Origin::start(|r: &Request| {
-        let id = format!("http://{}/client.json", r.header("host").unwrap_or_default());
-        Reply::json(json!({ "client_id": id, "redirect_uris": [CALLBACK] }).to_string())
-    })
-    .await;
-    let sessions = login::Sessions::default();
-    let origin = login::site(sessions.clone()).await;
-    let desk = login::setup(&origin, "").set("store", &store).start().await;
-    let stage = Stage { sessions, origin, desk };
-    let cookies = stage.sign_in("ada").await;
-    let id = format!("{}/client.json", document.url());
-    let code = stage.code(&cookies, &[("client_id", &id)], &["orders"]).await;
-    let mut form = login::redemption(&code);
-    form.iter_mut().filter(|(name, _)| *name == "client_id").for_each(|(_, value)| *value = &id);
-    let given = stage.token(&form).await.json();
-    let token = text(&given, "access_token");
-    assert_answer(&stage.called("orders", token).await, 200, "taken");
-    stage.desk.swap(&login::setup(&stage.origin, "clients = \"listed\"").set("store", &store)).await;
-    assert_fault(&stage.called("orders", token).await, 401, "auth_required", "taken no longer");
-    let refresh =
-        [("grant_type", "refresh_token"), ("refresh_token", text(&given, "refresh_token")), ("client_id", &id)];
-    login::assert_error(&stage.token(&refresh).await, "invalid_grant");
+async fn login_check_says_what_is_missing() {
+    let origin = Origin::start(|_: &Request| Reply::new(404)).await;
+    let fine = checked(&login::setup(&origin, ""));
+    assert!(!fine.contains("error"), "{fine}");
+    let without = checked(&login::setup(&origin, "").instead("auth.visitor", ""));
+    assert!(without.contains("auth.login") && without.contains("auth.visitor"), "{without}");
+    assert!(checked(&login::setup(&origin, "").instead("auth.login", "cookies = []")).contains("names no cookie"));
 }
 
 #[tokio::test]
@@ -410,16 +272,20 @@ async fn login_nothing_of_it_is_in_logs_store_or_metrics() {
         setup
     })
     .await;
-    let (_, given) = stage.linked("ada").await;
+    let (_, given) = stage.linked("ada-lovelace-4711").await;
     let (access, refresh) = (text(&given, "access_token").to_owned(), text(&given, "refresh_token").to_owned());
     assert_answer(&stage.called("renewed", &access).await, 200, "renewed");
     assert_answer(&stage.called("book", &access).await, 201, "booked");
     let desk = &stage.desk;
     eventually("the access log", SOON, async || desk.stdout().contains("/agent/book")).await;
+    assert!(desk.stdout().contains("person-"), "who, by a keyed hash: {}", desk.stdout());
     let metrics = desk.admin_get("/metrics").await.text();
     assert!(metrics.contains("frontdesk_links_total{event=\"linked\"} 1"), "{metrics}");
     let admin = metrics + &desk.admin_get("/config").await.text();
-    let secrets = ["ada-secret", &access[5..40], &refresh[5..40], login::VERIFIER];
+    // A person has been asked, and has not answered.
+    let waiting = stage.sign_in("bob-babbage-4712").await;
+    ticket(&stage.authorize(&waiting, &[]).await);
+    let secrets = ["lovelace-4711", "babbage-4712", &access[5..40], &refresh[5..40], login::VERIFIER];
     for (what, said) in [("stdout", desk.stdout()), ("stderr", desk.stderr()), ("admin", admin)] {
         assert!(secrets.iter().all(|secret| !said.contains(secret)), "{what}");
     }
@@ -430,14 +296,4 @@ async fn login_nothing_of_it_is_in_logs_store_or_metrics() {
         }
     }
     assert!(files.len() > 2, "the store and the audit log were read");
-}
-
-#[tokio::test]
-async fn login_check_says_what_is_missing() {
-    let origin = Origin::start(|_: &Request| Reply::new(404)).await;
-    let fine = checked(&login::setup(&origin, ""));
-    assert!(!fine.contains("error"), "{fine}");
-    let without = checked(&login::setup(&origin, "").instead("auth.visitor", ""));
-    assert!(without.contains("auth.login") && without.contains("auth.visitor"), "{without}");
-    assert!(checked(&login::setup(&origin, "").instead("auth.login", "cookies = []")).contains("names no cookie"));
 }

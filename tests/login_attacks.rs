@@ -4,6 +4,8 @@
 use crate::support::calls::{assert_answer, assert_fault};
 use crate::support::login::{self, CALLBACK, CLIENT, Stage, assert_error, parameter, posted, redemption, text, ticket};
 use crate::support::{Ask, SOON, eventually};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 #[tokio::test]
 async fn login_attack_pkce_is_needed_and_is_not_plain() {
@@ -225,10 +227,40 @@ async fn login_attack_refresh_tokens_rotate_and_an_old_one_ends_the_link() {
     let other = [("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", "other")];
     assert_error(&stage.token(&other).await, "invalid_grant");
     assert_error(&stage.refresh(token).await, "invalid_grant");
+    // Who knows the id of a link, from an access token in a log for example, cannot invent a token that ends it.
+    let (_, given) = stage.linked("ada").await;
+    let (access, token) = (text(&given, "access_token"), text(&given, "refresh_token"));
+    for invented in invented(access, token) {
+        assert_error(&stage.refresh(&invented).await, "invalid_grant");
+        let revoke = posted("/agent/oauth/revoke", &[("token", invented.as_str()), ("client_id", CLIENT)]);
+        assert_eq!(stage.desk.call(revoke).await.status, 200, "{invented}");
+        let asked = posted("/agent/oauth/revoke", &[("token", invented.as_str()), ("client_id", "other")]);
+        assert_eq!(stage.desk.call(asked).await.status, 200, "it says nothing about the link either");
+        let code = invented.replace("fdrt_", "fdac_");
+        assert_error(&stage.redeem(&code[..code.len().min(69)]).await, "invalid_grant");
+    }
+    assert_answer(&stage.called("orders", access).await, 200, "the link goes on");
+    assert_eq!(stage.refresh(token).await.status, 200);
     for not_one in [text(&given, "access_token"), "fdrt_", ""] {
         let response = stage.refresh(not_one).await;
         assert_eq!(response.status, 400, "{not_one}");
     }
+}
+
+/// Refresh tokens that were never given for a link, from tokens that show its id.
+fn invented(access: &str, refresh: &str) -> Vec<String> {
+    let bytes = |token: &str| URL_SAFE_NO_PAD.decode(&token[5..]).expect("base64");
+    let (access, refresh) = (bytes(access), bytes(refresh));
+    let id = &access[..16];
+    let long = [id, &[7; 64]].concat();
+    let mut bent = refresh.clone();
+    bent[20] ^= 1;
+    let mut marked = refresh.clone();
+    let last = marked.len() - 1;
+    marked[last] ^= 1;
+    let as_refresh = [&access[..], &refresh[48..]].concat();
+    let all = [long, [id, &[7; 32]].concat(), access.clone(), bent, marked, as_refresh];
+    all.iter().map(|bytes| format!("fdrt_{}", URL_SAFE_NO_PAD.encode(bytes))).collect()
 }
 
 #[tokio::test]

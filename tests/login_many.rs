@@ -9,13 +9,16 @@ use crate::support::{Desk, Dir};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-const PEOPLE: usize = 30;
-const ROUNDS: usize = 12;
+/// How many people, and how many calls of each before and after the restart: few in the suite; `LOGIN_PEOPLE=50
+/// LOGIN_CALLS=100` makes 10,000 calls.
+fn size(name: &str, usually: usize) -> usize {
+    std::env::var(name).ok().and_then(|size| size.parse().ok()).unwrap_or(usually)
+}
 
 /// Calls of one person; gives how many were answered. Every answer is about them.
 async fn calls(desk: Arc<Desk>, who: String, token: String, round: usize) -> usize {
     let mut answered = 0;
-    for at in 0..ROUNDS {
+    for at in 0..size("LOGIN_CALLS", 12) {
         let (id, path) = match at % 4 {
             0 => ("orders", "/data/orders/0"),
             1 => ("flaky", "/data/orders/0"),
@@ -57,8 +60,9 @@ async fn login_many_people_with_faults_and_a_restart_are_never_mixed_up() {
     let origin = login::site(sessions.clone()).await;
     let setup = login::setup(&origin, "").set("store", &store).set("protection", "client_share = 100");
     let stage = Stage { sessions, origin, desk: setup.clone().start().await };
+    let (people, calls) = (size("LOGIN_PEOPLE", 30), size("LOGIN_CALLS", 12));
     let mut links = Vec::new();
-    for n in 0..PEOPLE {
+    for n in 0..people {
         let who = format!("person{n}x");
         let (_, given) = stage.linked(&who).await;
         links.push((who, text(&given, "access_token").to_owned(), text(&given, "refresh_token").to_owned()));
@@ -70,8 +74,9 @@ async fn login_many_people_with_faults_and_a_restart_are_never_mixed_up() {
     drop(desk);
     let desk = Arc::new(setup.start().await);
     let after = all(&desk, &tokens, 1).await;
-    let least = PEOPLE * ROUNDS * 3 / 4;
-    assert!(before >= least && after >= least, "{before} and {after} of {}", PEOPLE * ROUNDS);
+    let least = people * calls * 3 / 4;
+    assert!(before >= least && after >= least, "{before} and {after} of {}", people * calls);
+    println!("{people} people, {} calls, {} answered, 0 mixed up", 2 * people * calls, before + after);
     let stage = Stage { sessions, origin, desk: Arc::into_inner(desk).expect("the only one") };
     for (who, _, refresh) in links.iter().take(5) {
         let given = stage.refresh(refresh).await;

@@ -101,7 +101,7 @@ pub async fn site(sessions: Sessions) -> Origin {
     .await
 }
 
-fn capabilities() -> String {
+pub fn capabilities() -> String {
     let read = |id: &str, path: &str| {
         let lines = format!(
             "\nrisk_level = \"low\"\nauth = \"required\"\nupstream = {{ method = \"GET\", path = \"{path}\", identity = \"caller\" }}"
@@ -126,7 +126,12 @@ fn capabilities() -> String {
 
 /// A desk before the site, with more lines of `[auth.login]`.
 pub fn setup(origin: &Origin, login: &str) -> Setup {
-    super::calls::site(origin, &capabilities())
+    setup_of(origin, login, &capabilities())
+}
+
+/// The same with these capabilities.
+pub fn setup_of(origin: &Origin, login: &str, capabilities: &str) -> Setup {
+    super::calls::site(origin, capabilities)
         .set("auth.visitor", "check = \"/api/me\"\nsubject = \"/id\"\nname = \"/name\"\nsign_in = \"/login\"\nreturn_to = \"next\"")
         .set("auth.login", &format!("cookies = [\"sid\"]\n{login}"))
         .set("sessions", "allow_http_callbacks = true")

@@ -128,7 +128,7 @@ impl Extract {
     /// # Errors
     ///
     /// It lacks what `must` names, or is more than is read.
-    pub(crate) fn read(&self, answered: &Answered<'_>) -> Result<Value, Refusal> {
+    pub fn read(&self, answered: &Answered<'_>) -> Result<Value, Refusal> {
         let tree = tree(answered)?;
         let root = tree.root();
         if let Some(must) = &self.must

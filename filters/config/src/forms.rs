@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use frontdesk_page::content::css::Css;
 use ipnet::IpNet;
 use url::Url;
 
@@ -187,9 +188,15 @@ pub(super) fn notify_url(text: &str) -> Result<(), String> {
     }
 }
 
-/// A JSON pointer (RFC 6901) to something within a document.
-pub(super) fn pointer(text: &str) -> Result<(), String> {
-    if text.starts_with('/') { Ok(()) } else { Err("is no JSON pointer; write \"/id\"".into()) }
+/// A JSON pointer (RFC 6901) to something within a document, or a CSS selector, perhaps with an attribute, on a page.
+pub(super) fn pointer_or_selector(text: &str) -> Result<(), String> {
+    let select = text.rsplit_once('@').map_or(text, |(select, _)| select).trim();
+    if text.starts_with('/') {
+        return Ok(());
+    }
+    Css::parse(select)
+        .map(drop)
+        .map_err(|why| format!("is no JSON pointer (\"/id\"), and as a CSS selector (\"#me @data-id\") it {why}"))
 }
 
 /// The URL of an authorization server, which is told secrets: https, or http to this machine.

@@ -228,8 +228,8 @@ static EXCHANGE: Table = closed(&[
 
 static VISITOR: Table = closed(&[
     key("check", Text(path_and_query)).required(),
-    key("subject", Text(pointer)).required(),
-    key("name", Text(pointer)),
+    key("subject", Text(pointer_or_selector)).required(),
+    key("name", Text(pointer_or_selector)),
     key("sign_in", Text(path_and_query)).required(),
     key("return_to", Text(filled)),
 ]);

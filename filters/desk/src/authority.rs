@@ -78,7 +78,7 @@ impl<'a> Authority<'a> {
     /// Checks that the person has allowed a capability that is called in their name, whether it needs a credential or not.
     fn allowed_by_person(&self, capability: &Capability) -> Result<(), Refusal> {
         match self.link {
-            Some(link) if capability.is_in_their_name() && !link.allows(&capability.id) => Err(not_allowed(capability)),
+            Some(link) if capability.is_in_their_name() && !link.allows(capability) => Err(not_allowed(capability)),
             _ => Ok(()),
         }
     }

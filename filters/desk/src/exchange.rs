@@ -74,7 +74,7 @@ impl<'a> Step<'a> {
             Err(refusal) => return Exchanged::Withheld(refusal),
         };
         let link = self.link(plan).cloned();
-        if let Some(refusal) = link.as_ref().and_then(|link| self.refused_as_guest(link, &call)) {
+        if let Some(refusal) = self.refused_before(link.as_deref(), &call).await {
             return Exchanged::Withheld(refusal);
         }
         let cookies = self.with_linked(link.as_deref(), cookies);
@@ -203,11 +203,10 @@ impl<'a> Step<'a> {
     async fn page_of(&mut self, visit: &mut Visit<'_>, page: &str) -> Result<(Answer, String), Exchanged> {
         let mut target = page.to_owned();
         for _ in 0..=MOST_REDIRECTS {
-            let answer = match self.sent(visit, &Method::GET, &target, &[], Bytes::new()).await {
-                Ok(answer) => answer,
-                Err(failure) => return Err(Exchanged::Withheld(nothing_sent(failure))),
-            };
-            if let Some(next) = self.own_redirect(visit, &answer, &target) {
+            let sent = self.sent(visit, &Method::GET, &target, &[], Bytes::new()).await;
+            let answer = sent.map_err(|failure| Exchanged::Withheld(nothing_sent(failure)))?;
+            let is_turned_away = visit.plan.in_their_name && self.looks_signed_out(&answer);
+            if let Some(next) = self.own_redirect(visit, &answer, &target).filter(|_| !is_turned_away) {
                 target = next;
                 continue;
             }
@@ -215,20 +214,16 @@ impl<'a> Step<'a> {
             self.account.upstream_status = Some(status);
             return match status {
                 200..=299 => Ok((answer, target)),
-                401 if visit.plan.in_their_name => Err(Exchanged::Withheld(shape::turned_away())),
+                401 | 300..=399 if is_turned_away => Err(Exchanged::Withheld(shape::turned_away())),
                 401 | 403 => Err(Exchanged::Withheld(Fault::LoginRequired.into())),
-                404 | 410 | 300..=399 => {
-                    let detail = "The page with the site's form is gone. Nothing was sent.";
-                    Err(Exchanged::Withheld(Refusal::from(Fault::SiteChanged).saying(detail)))
-                }
+                404 | 410 | 300..=399 => Err(changed("The page with the site's form is gone. Nothing was sent.")),
                 _ => {
                     let detail = "The site did not give the page with its form. Nothing was sent; try again later.";
                     Err(Exchanged::Withheld(Refusal::from(Fault::SiteFailed).saying(detail)))
                 }
             };
         }
-        let detail = "The page with the site's form redirects in a circle. Nothing was sent.";
-        Err(Exchanged::Withheld(Refusal::from(Fault::SiteChanged).saying(detail)))
+        Err(changed("The page with the site's form redirects in a circle. Nothing was sent."))
     }
 
     /// One request of a call that takes several, with the site's cookies.
@@ -386,6 +381,10 @@ impl PageAnswer {
             tokens: u64::MAX,
         }
     }
+}
+
+fn changed(detail: &'static str) -> Exchanged {
+    Exchanged::Withheld(Refusal::from(Fault::SiteChanged).saying(detail))
 }
 
 /// The refusal where not even the page of a form could be had.

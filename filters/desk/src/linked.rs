@@ -24,7 +24,7 @@ impl Step<'_> {
     pub(super) fn link(&self, plan: &CallPlan) -> Option<&Arc<Link>> {
         // The site alone gets them, and only where the person has allowed this capability.
         let link = self.ask.caller.link.as_ref().filter(|_| plan.in_their_name && plan.elsewhere().is_none())?;
-        link.allows(&self.capability.id).then_some(link)
+        link.allows(self.capability).then_some(link)
     }
 
     /// The cookies of a call together with those of the link.
@@ -35,13 +35,55 @@ impl Step<'_> {
         }
     }
 
+    /// The refusal of a call that the site would not take for the person's.
+    pub(super) async fn refused_before(&self, link: Option<&Link>, call: &Call<'_>) -> Option<Refusal> {
+        let link = link?;
+        match self.refused_as_guest(link, call) {
+            Some(refusal) => Some(refusal),
+            None => self.refused_as_over(link).await,
+        }
+    }
+
     /// The refusal of a call that not all cookies of the link are sent along with: the site would take the person for a
     /// guest.
-    pub(super) fn refused_as_guest(&self, link: &Link, call: &Call<'_>) -> Option<Refusal> {
+    fn refused_as_guest(&self, link: &Link, call: &Call<'_>) -> Option<Refusal> {
         let cookies = Cookies::read(&link.cookies);
         let page = call.form.as_ref().map(|form| form.page.as_str());
         let mut targets = [Some(call.target.as_str()), page].into_iter().flatten();
         (!targets.all(|target| cookies.all_reach(target))).then(signed_out)
+    }
+
+    /// The refusal of a call whose person has signed out at the site. It is asked before a call, once a minute for each link: a
+    /// site that serves guests too would answer the call as if nothing were wrong.
+    async fn refused_as_over(&self, link: &Link) -> Option<Refusal> {
+        let now = self.desk.records.now();
+        if !link.is_idle(now) {
+            return None;
+        }
+        match self.is_theirs(link, &Cookies::read(&link.cookies)).await {
+            Some(true) => {
+                link.note_use(self.desk.records, now).await;
+                None
+            }
+            Some(false) => Some(self.over(link).await),
+            None => Some(unasked()),
+        }
+    }
+
+    /// Ends a link whose session is over, and gives the refusal. Another call may have been given new cookies, and be about to
+    /// store them: then these are only old.
+    async fn over(&self, link: &Link) -> Refusal {
+        let mut is_renewed = link.is_renewed(self.desk.records).await;
+        if !is_renewed {
+            self.desk.outside.pause(ANOTHERS).await;
+            is_renewed = link.is_renewed(self.desk.records).await;
+        }
+        if is_renewed {
+            return renewed();
+        }
+        // If the store is away, the next call finds it out again.
+        let _ = link.end(self.desk.records).await;
+        signed_out()
     }
 
     /// Whether an answer looks as if nobody were signed in any more.
@@ -74,18 +116,7 @@ impl Step<'_> {
             Exchanged::Unclear(_) | Exchanged::Failed(_) => false,
         };
         if was_turned_away && self.has_signed_out(link, &own).await {
-            // Another call may have been given new cookies, and be about to store them: then these are only old.
-            let mut is_renewed = link.is_renewed(self.desk.records).await;
-            if !is_renewed {
-                self.desk.outside.pause(ANOTHERS).await;
-                is_renewed = link.is_renewed(self.desk.records).await;
-            }
-            if is_renewed {
-                return Exchanged::Withheld(renewed());
-            }
-            // If the store is away, the next call finds it out again.
-            let _ = link.end(self.desk.records).await;
-            return Exchanged::Withheld(signed_out());
+            return Exchanged::Withheld(self.over(link).await);
         }
         let stored = own.stored();
         if stored[..] != link.cookies[..] {
@@ -133,6 +164,12 @@ fn signed_out() -> Refusal {
     let challenge = format!("{REALM}, error=\"invalid_token\", error_description=\"{said}\"");
     let challenge = HeaderValue::try_from(challenge).ok();
     Refusal { reason: "site_session_ended", challenge, ..Fault::Unauthenticated.into() }.saying(said)
+}
+
+/// The refusal where the site cannot say whether the person is still signed in.
+fn unasked() -> Refusal {
+    let said = "The site could not say whether the person is still signed in. Nothing was sent to it; try again.";
+    Refusal { reason: "site_session_unknown", retry_after: Some(5), ..Fault::Unavailable.into() }.saying(said)
 }
 
 /// The refusal of a call that was made with cookies which the site renewed meanwhile.

@@ -303,6 +303,9 @@ impl Step<'_> {
     async fn subject(&self) -> Result<Option<String>, Stop> {
         let Some(visitor) = &self.desk.compiled.settings.auth.visitor else { return Ok(None) };
         let caller = self.ask.caller;
+        if let Some(link) = &caller.link {
+            return Ok(Some(link.person.to_string()));
+        }
         let Some(credential) = &caller.credential else { return Ok(caller.name.as_deref().map(str::to_owned)) };
         if caller.proof == Proof::Token {
             return Ok(caller.name.as_deref().map(str::to_owned));

@@ -1,13 +1,22 @@
 //! Asks the site who is signed in (`[auth.visitor]`), with that visitor's own header lines.
 
-use std::{borrow::Cow, time::Duration};
+use std::{
+    borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
+use frontdesk_answers::{Answered, Extract};
 use http::{HeaderName, HeaderValue, Method, header};
 use serde_json::Value;
+use url::Url;
 
-use super::{Call, Desk, trouble::failed};
-use frontdesk_base::fault::{Fault, Refusal};
-use frontdesk_config::Visitor;
+use super::{Answer, Call, Desk, trouble::failed};
+use frontdesk_base::{
+    fault::{Fault, Refusal},
+    media,
+};
+use frontdesk_config::{self as config, ExtractField, FieldKind, Visitor};
 
 /// How long the site may take to answer.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -33,15 +42,17 @@ pub async fn signed_in(
     visitor: &Visitor,
     lines: &[(HeaderName, HeaderValue)],
 ) -> Result<Option<Person>, Refusal> {
-    static HEADERS: [(HeaderName, HeaderValue); 2] = [
-        (header::ACCEPT, HeaderValue::from_static("application/json")),
+    let is_page = !visitor.subject.starts_with('/');
+    let accept = if is_page { "text/html" } else { "application/json" };
+    let headers = [
+        (header::ACCEPT, HeaderValue::from_static(accept)),
         (header::USER_AGENT, HeaderValue::from_static("frontdesk")),
     ];
     let call = Call {
         elsewhere: None,
         method: &Method::GET,
         target: visitor.check.clone(),
-        headers: Cow::Borrowed(&HEADERS),
+        headers: Cow::Borrowed(&headers),
         body: Default::default(),
         limit: WITHIN.min(desk.compiled.settings.upstream.read_timeout),
         send_by: None,
@@ -58,6 +69,9 @@ pub async fn signed_in(
     if !answer.status.is_success() {
         return Ok(None);
     }
+    if is_page {
+        return on_page(desk, visitor, answer).await;
+    }
     let said: Value = serde_json::from_slice(&answer.body).map_err(|_| unclear())?;
     let text = |pointer: &str| match said.pointer(pointer) {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
@@ -67,6 +81,40 @@ pub async fn signed_in(
     // Sites that answer everybody with 200 have nothing there for a visitor who is not signed in.
     let Some(subject) = text(&visitor.subject) else { return Ok(None) };
     Ok(Some(Person { subject, name: visitor.name.as_deref().and_then(text) }))
+}
+
+/// The same for a page, by selectors.
+async fn on_page(desk: &Desk<'_>, visitor: &Visitor, answer: Answer) -> Result<Option<Person>, Refusal> {
+    let content_type =
+        answer.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !media::essence(content_type).eq_ignore_ascii_case("text/html") {
+        return Err(unclear());
+    }
+    let field = |name: &str, select: &str| {
+        (name.to_owned(), ExtractField { select: select.to_owned(), all: false, kind: FieldKind::Text })
+    };
+    let name = visitor.name.as_deref().map(|select| field("name", select));
+    let fields = [field("subject", &visitor.subject)].into_iter().chain(name).collect();
+    let extract = Extract::new(&config::Extract { fields, ..Default::default() }).map_err(|_| unclear())?;
+    let (content_type, body, size) = (content_type.to_owned(), answer.body.clone(), answer.body.len());
+    let at = Url::parse("http://localhost/").map_err(|_| unclear())?;
+    let read = desk.looked_through(size, move |_| {
+        let answered = Answered {
+            content_type: &content_type,
+            disposition: None,
+            body: &body,
+            at: &at,
+            is_named: false,
+            own_hosts: &[],
+            tokens: u64::MAX,
+        };
+        // The parser of pages is a library's, and reads what others wrote.
+        catch_unwind(AssertUnwindSafe(|| extract.read(&answered))).ok()
+    });
+    let said = read.await.flatten().ok_or_else(unclear)??;
+    let text = |name: &str| said[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let name = text("name");
+    Ok(text("subject").map(|subject| Person { subject, name }))
 }
 
 fn unclear() -> Refusal {

@@ -1,17 +1,21 @@
 //! An authorization request (RFC 6749 §4.1.1) and its checks.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
+use frontdesk_caller::link::Consent;
 use frontdesk_config::{Capability, Login, Settings};
 use frontdesk_desk::Desk;
 
 use crate::{
-    client::{Client, Documents, Untaken},
+    client::Client,
+    documents::{Documents, Sources, Untaken},
     pkce, redirect_uri,
 };
 
 /// Maximum bytes of `state`.
 const LONGEST_STATE: usize = 2048;
+/// Clients ask for refresh tokens by it, which they get anyway.
+const OFFLINE_ACCESS: &str = "offline_access";
 
 /// A request that a person may be asked about.
 pub(crate) struct Asked {
@@ -20,8 +24,17 @@ pub(crate) struct Asked {
     pub(crate) state: Option<String>,
     pub(crate) challenge: String,
     pub(crate) resource: String,
-    /// The ids of the capabilities that the person chooses from.
-    pub(crate) offered: Vec<String>,
+    /// The capabilities that the person chooses from.
+    pub(crate) offered: Vec<Consent>,
+    /// The client has named them.
+    pub(crate) is_named: bool,
+}
+
+impl Asked {
+    /// Whether the person may choose a capability.
+    pub(crate) fn offers(&self, capability: &Capability) -> bool {
+        self.offered.iter().any(|offered| offered.id == capability.id)
+    }
 }
 
 /// Why nobody is asked.
@@ -94,11 +107,16 @@ pub(crate) fn resource<'r>(settings: &Settings, login: &Login, asked: Option<&'r
 }
 
 /// Checks a request.
-pub(crate) async fn asked(desk: &Desk<'_>, login: &Login, documents: &Documents, query: &str) -> Result<Asked, Wrong> {
+pub(crate) async fn asked(
+    desk: &Desk<'_>,
+    login: &Login,
+    (documents, from): (&Documents, &Sources<'_>),
+    query: &str,
+) -> Result<Asked, Wrong> {
     let twice = || Wrong::ToPerson("invalid_request", "A parameter is there twice.".into());
     let given = Parameters::read(query.as_bytes(), "resource").ok_or_else(twice)?;
     let id = given.get("client_id").unwrap_or_default();
-    let client = documents.client(desk, login, id).await.map_err(|untaken| match untaken {
+    let client = documents.client(from, login, id).await.map_err(|untaken| match untaken {
         Untaken::Unknown => Wrong::ToPerson("invalid_client", "The client_id is not known here.".into()),
         Untaken::Document(why) => Wrong::ToPerson("invalid_client", format!("The document of the client: {why}.")),
         Untaken::Away => Wrong::Away,
@@ -134,23 +152,35 @@ pub(crate) async fn asked(desk: &Desk<'_>, login: &Login, documents: &Documents,
     let Some(wanted) = wanted else {
         return Err(wrong("invalid_target", "The resource is not this site, or there is more than one."));
     };
-    let offered = offered(settings, given.get("scope").unwrap_or_default());
+    let scope = given.get("scope").unwrap_or_default();
+    let (offered, is_named) = offered(settings, scope).ok_or_else(|| {
+        wrong("invalid_scope", "A scope is not known here: scopes_supported of the metadata has those that are.")
+    })?;
     if offered.is_empty() {
         return Err(wrong("invalid_scope", "Nothing here is called in a person's name."));
     }
     let (challenge, resource) = (challenge.to_owned(), wanted.to_owned());
-    Ok(Asked { client, redirect_uri, state, challenge, resource, offered })
+    Ok(Asked { client, redirect_uri, state, challenge, resource, offered, is_named })
 }
 
-/// The capabilities that a scope asks for: by their ids, or by the scopes that they need. All, where it names none.
-fn offered(settings: &Settings, scope: &str) -> Vec<String> {
+/// The capabilities that a scope asks for, by their ids or by the scopes that they need, and whether it names any. All, where
+/// it names none. `None`: it has a scope that nothing here knows.
+fn offered(settings: &Settings, scope: &str) -> Option<(Vec<Consent>, bool)> {
     let scopes: Vec<&str> = scope.split(' ').filter(|scope| !scope.is_empty()).collect();
-    let is_named = |capability: &&Capability| {
+    let ids = in_their_name(settings).map(|capability| &capability.id);
+    let needed = settings.offered().flat_map(|(_, capability)| &capability.required_scopes);
+    // The metadata of the resource names those of the operator's other capabilities too, and clients ask for all of them.
+    let known: HashSet<&str> =
+        ids.chain(needed).chain(&settings.auth.available_scopes).map(String::as_str).chain([OFFLINE_ACCESS]).collect();
+    if scopes.iter().any(|scope| !known.contains(scope)) {
+        return None;
+    }
+    let is_named = |capability: &Capability| {
         let needed = &capability.required_scopes;
         let by_scopes = !needed.is_empty() && needed.iter().all(|needed| scopes.contains(&needed.as_str()));
         by_scopes || scopes.contains(&capability.id.as_str())
     };
-    let ids = |found: Vec<&Capability>| found.into_iter().map(|capability| capability.id.clone()).collect::<Vec<_>>();
-    let named = ids(in_their_name(settings).filter(is_named).collect());
-    if named.is_empty() { ids(in_their_name(settings).collect()) } else { named }
+    let any = in_their_name(settings).any(&is_named);
+    let offered = in_their_name(settings).filter(|capability| !any || is_named(capability));
+    Some((offered.map(Consent::to).collect(), any))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use frontdesk_answers::Cookies;
-use frontdesk_caller::link::{Kind, LinkId, Token};
+use frontdesk_caller::link::{Consent, Kind, LinkId, Token};
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Records};
 use serde_json::{Value, json};
 
@@ -23,9 +23,11 @@ pub(crate) struct Allowed {
     pub(crate) redirect_uri: String,
     pub(crate) challenge: String,
     pub(crate) resource: String,
-    pub(crate) capabilities: Vec<String>,
+    pub(crate) capabilities: Vec<Consent>,
     pub(crate) person: String,
     pub(crate) cookies: Vec<u8>,
+    /// When, in seconds since 1970.
+    pub(crate) given: u64,
 }
 
 /// What is known of a code.
@@ -52,17 +54,20 @@ pub(crate) struct Use {
 pub(crate) async fn give(
     records: &dyn Records,
     ticket: &Ticket,
-    capabilities: &[&str],
+    capabilities: &[&Consent],
     cookies: &Cookies,
 ) -> Result<Option<String>, NotKept> {
     let code = Token::new(Kind::Code, LinkId::new()?)?;
+    let capabilities: Vec<Value> = capabilities.iter().map(|consent| consent.json()).collect();
+    let given = records.now();
     let plain = json!({
         "client": ticket.client, "agent": ticket.agent, "verified": ticket.verified,
         "redirect_uri": ticket.redirect_uri, "challenge": ticket.challenge, "resource": ticket.resource,
         "capabilities": capabilities, "person": ticket.person, "cookies": STANDARD.encode(cookies.stored()),
+        "given": given,
     });
     let sealed = code.key().seal(code.id, plain.to_string().as_bytes())?;
-    let until = records.now() + VALID.as_secs();
+    let until = given + VALID.as_secs();
     let value = json!({ "hash": code.hash(), "until": until, "sealed": sealed });
     let put = Put::Value(value.to_string().into(), VALID);
     let change = Change { key: code.id.code(), expect: Expect::Absent, put };
@@ -105,9 +110,10 @@ fn read(value: &Value) -> Option<Allowed> {
         redirect_uri: text("redirect_uri")?,
         challenge: text("challenge")?,
         resource: text("resource")?,
-        capabilities: value["capabilities"].as_array()?.iter().filter_map(|id| Some(id.as_str()?.into())).collect(),
+        capabilities: Consent::read_all(&value["capabilities"])?,
         person: text("person")?,
         cookies: STANDARD.decode(value["cookies"].as_str()?).ok()?,
+        given: value["given"].as_u64()?,
     })
 }
 

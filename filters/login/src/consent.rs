@@ -7,13 +7,16 @@ use frontdesk_base::{
     fault::{Fault, Refusal},
     reply::Reply,
 };
+use frontdesk_caller::link::Consent;
 use frontdesk_config::{Login, Visitor};
 use frontdesk_desk::{Desk, Incoming, not_kept, person_page};
+use frontdesk_state::Subject;
 
 use crate::{
     asked::{Parameters, Return, Wrong, asked},
-    client::Documents,
-    code, html, redirect_uri,
+    code,
+    documents::{Documents, Sources},
+    html, redirect_uri, registration,
     ticket::Ticket,
     visit,
     words::Words,
@@ -37,7 +40,14 @@ pub(crate) async fn ask(
     let Some(visit) = visit::visit(desk, (login, visitor), request).await? else {
         return Ok(plain(see_other(&visitor.sign_in_from(request.address()))?));
     };
-    let asked = match asked(desk, login, documents, request.query()).await {
+    let person = Subject::named(&[b"person", visit.person.subject.as_bytes()]);
+    let from = Sources {
+        outside: desk.outside,
+        counters: desk.counters,
+        records: desk.records,
+        askers: [Subject::address(request.caller.address), person],
+    };
+    let asked = match asked(desk, login, (documents, &from), request.query()).await {
         Ok(asked) => asked,
         Err(Wrong::Away) => return Err(not_kept(frontdesk_state::NotKept::Away)),
         Err(Wrong::ToPerson(code, why)) => return Ok(plain(html::wrong(desk, words, code, &why, None))),
@@ -66,7 +76,7 @@ fn wrong(desk: &Desk<'_>, login: &Login, words: &Words, back: &Return) -> Shown 
 
 /// The refusal where the documents of too many clients were read in the last minute.
 fn busy() -> Refusal {
-    let said = "The descriptions of too many agents were read in the last minute. Try again in a minute.";
+    let said = "You have opened the requests of too many agents in the last minute. Try again in a minute.";
     Refusal { reason: "client_documents_busy", retry_after: Some(60), ..Fault::Unavailable.into() }.saying(said)
 }
 
@@ -89,8 +99,8 @@ pub(crate) async fn decide(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor)
     // Another person, or another session of the same one.
     let visit = visit.filter(|visit| visit.bound == ticket.bound && visit.person.subject == ticket.person);
     let Some(visit) = visit else { return Err(foreign_form()) };
-    let chosen: Vec<&str> =
-        ticket.offered.iter().map(String::as_str).filter(|id| form.all("allow").any(|chosen| chosen == *id)).collect();
+    let chosen: Vec<&Consent> =
+        ticket.offered.iter().filter(|offered| form.all("allow").any(|chosen| chosen == offered.id)).collect();
     let mut answer = vec![("iss", login.issuer.as_str())];
     answer.extend(ticket.state.as_deref().map(|state| ("state", state)));
     if !is_allowed || chosen.is_empty() {
@@ -107,6 +117,8 @@ pub(crate) async fn decide(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor)
     }
     let code = code::give(desk.records, &ticket, &chosen, &visit.cookies).await.map_err(not_kept)?;
     let Some(code) = code else { return Ok(plain(html::over(desk, words))) };
+    // If it is not kept longer, the client registers anew when it asks again.
+    let _ = registration::used(desk, login, &ticket.client, &ticket.person).await;
     answer.push(("code", &code));
     led_back(&ticket, &answer, "allowed")
 }

@@ -4,17 +4,21 @@
 //! code that comes with anything wrong.
 
 use frontdesk_answers::Cookies;
-use frontdesk_base::{media, reply::Reply};
-use frontdesk_caller::link::{Key, Kind, Link, LinkRecord, Sealed, Token, end, lasts};
-use frontdesk_config::{Login, Visitor};
-use frontdesk_desk::{Desk, Incoming};
+use frontdesk_base::{media, reply::Reply, text::hex};
+use frontdesk_caller::link::{
+    Consent, EndedClients, Found, Key, Kind, Link, LinkId, LinkRecord, Sealed, Token, end, find, lasts,
+};
+use frontdesk_config::{Capability, Login, Visitor};
+use frontdesk_desk::{Desk, Incoming, records::confirmation_secret};
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put};
 use http::{StatusCode, header};
+use ring::hmac;
 use serde_json::json;
 
 use crate::{
-    asked::{Parameters, resource},
-    code::{self, Allowed, Found},
+    asked::{Parameters, in_their_name, resource},
+    budget,
+    code::{self, Allowed},
     list::{List, Listed},
     pkce,
     reply::{away, error, json_reply},
@@ -63,6 +67,9 @@ pub(crate) async fn token(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor),
         Ok(form) => form,
         Err(told) => return told,
     };
+    if let Err(refusal) = budget::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await {
+        return refusal.into();
+    }
     let given = match form.get("grant_type") {
         Some("authorization_code") => of_code(desk, login, &form).await,
         Some("refresh_token") => of_refresh_token(desk, (login, visitor), &form).await,
@@ -88,13 +95,15 @@ async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<To
     let verifier = form.get("code_verifier").ok_or_else(|| refused("invalid_request", "code_verifier is missing."))?;
     let code = form.get("code").and_then(|code| Token::parse(code, Kind::Code)).ok_or_else(invalid_grant)?;
     let (allowed, used) = match code::find(desk.records, &code).await? {
-        Found::Nothing => return Err(invalid_grant()),
-        Found::Used => return Err(replayed(desk, &code).await?),
-        Found::Valid(allowed, used) => (allowed, used),
+        code::Found::Nothing => return Err(invalid_grant()),
+        code::Found::Used => return Err(replayed(desk, &code).await?),
+        code::Found::Valid(allowed, used) => (allowed, used),
     };
     let is_right = allowed.client == client
         && form.get("redirect_uri").is_none_or(|uri| uri == allowed.redirect_uri)
         && pkce::verifies(verifier, &allowed.challenge);
+    // The operator may have ended all of this client a moment ago.
+    let is_right = is_right && !EndedClients::read(desk.records).await?.have(client, allowed.given);
     let is_target = is_same_resource(desk, login, form, &allowed.resource);
     if !is_right || !is_target {
         // It is in wrong hands, or its client is broken. Nobody gets anything for it any more.
@@ -105,7 +114,8 @@ async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<To
     let (records, now) = (desk.records, desk.records.now());
     let until = now + login.link_ttl.as_secs();
     let key = Key::new()?;
-    let (record, tokens) = made(login, &code, &key, &allowed, now)?;
+    let known_as = pseudonym(desk, &allowed.person).await?;
+    let (record, tokens) = made(login, &code, (&key, known_as), &allowed, now)?;
     for _ in 0..TRIES {
         let mut list = List::of(records, &allowed.person).await?;
         let ended = list.add(Listed {
@@ -123,7 +133,7 @@ async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<To
         let gone = |key| Change { key, expect: Expect::Anything, put: Put::Nothing };
         changes.extend(ended.into_iter().flat_map(|id| [gone(id.place()), gone(id.noted())]));
         match records.commit_safely(&changes).await? {
-            Committed::Done(_) => return Ok(Told(tokens.reply(&allowed.capabilities), Some("linked"))),
+            Committed::Done(_) => return Ok(Told(tokens.reply(&scope(desk, &allowed.capabilities)), Some("linked"))),
             Committed::Conflict(1, _) => {}
             Committed::Conflict(..) => return Err(replayed(desk, &code).await?),
         }
@@ -145,28 +155,48 @@ struct Tokens {
 }
 
 impl Tokens {
-    fn new(login: &Login, id: frontdesk_caller::link::LinkId, until: u64, now: u64) -> Result<Self, NotKept> {
-        let expires_in = login.access_ttl.as_secs().min(until.saturating_sub(now));
-        Ok(Self { access: Token::new(Kind::Access, id)?, refresh: Token::new(Kind::Refresh, id)?, expires_in })
+    fn new(login: &Login, id: LinkId, record: &LinkRecord, now: u64) -> Result<Self, NotKept> {
+        let expires_in = login.access_ttl.as_secs().min(record.until.saturating_sub(now));
+        Ok(Self { access: Token::new(Kind::Access, id)?, refresh: record.refresh_token(id)?, expires_in })
     }
 
-    fn reply(&self, capabilities: &[String]) -> Reply {
+    fn reply(&self, scope: &[&str]) -> Reply {
         let body = json!({
             "access_token": self.access.text(), "token_type": "Bearer", "expires_in": self.expires_in,
-            "refresh_token": self.refresh.text(), "scope": capabilities.join(" "),
+            "refresh_token": self.refresh.text(), "scope": scope.join(" "),
         });
         json_reply(StatusCode::OK, &body)
     }
 }
 
+/// The ids of the capabilities that a consent covers as they are declared now.
+fn scope<'d>(desk: &'d Desk<'_>, allowed: &[Consent]) -> Vec<&'d str> {
+    let is_covered = |capability: &&Capability| allowed.iter().any(|consent| consent.covers(capability));
+    in_their_name(&desk.compiled.settings).filter(is_covered).map(|capability| capability.id.as_str()).collect()
+}
+
+/// What a person is called in logs: the same text each time, which only a reader of the store can compute from the site's
+/// name for them.
+async fn pseudonym(desk: &Desk<'_>, person: &str) -> Result<String, NotKept> {
+    let secret = confirmation_secret(desk.records).await?;
+    let tag = hmac::sign(&secret, &[b"frontdesk: a person in logs\0", person.as_bytes()].concat());
+    Ok(format!("person-{}", hex(&tag.as_ref()[..8])))
+}
+
 /// The record of a new link, and its first tokens.
-fn made(login: &Login, code: &Token, key: &Key, allowed: &Allowed, now: u64) -> Result<(LinkRecord, Tokens), NotKept> {
+fn made(
+    login: &Login,
+    code: &Token,
+    (key, known_as): (&Key, String),
+    allowed: &Allowed,
+    now: u64,
+) -> Result<(LinkRecord, Tokens), NotKept> {
     let until = now + login.link_ttl.as_secs();
     let agent = (allowed.agent.as_str(), allowed.verified);
-    let mut record = LinkRecord::new(&allowed.client, agent, &allowed.capabilities, now, until);
-    let sealed = Sealed { person: allowed.person.clone(), cookies: allowed.cookies.clone() };
+    let mut record = LinkRecord::new(&allowed.client, agent, &allowed.capabilities, now, until)?;
+    let sealed = Sealed { person: allowed.person.clone(), known_as, cookies: allowed.cookies.clone() };
     record.seal(code.id, key, &sealed)?;
-    let tokens = Tokens::new(login, code.id, until, now)?;
+    let tokens = Tokens::new(login, code.id, &record, now)?;
     record.take(key, (&tokens.access, now + tokens.expires_in), &tokens.refresh, now)?;
     Ok((record, tokens))
 }
@@ -184,16 +214,19 @@ async fn of_refresh_token(
     }
     let (records, now) = (desk.records, desk.records.now());
     for _ in 0..TRIES {
-        let found = records.get(&token.id.place()).await?.ok_or_else(invalid_grant)?;
-        let mut record = LinkRecord::read(&found.value).ok_or_else(invalid_grant)?;
+        let Found { mut record, version, .. } = find(records, token.id).await?.ok_or_else(invalid_grant)?;
         if record.until <= now || !login.takes(&record.client) {
             return Err(invalid_grant());
         }
         let key = record.refreshed_by(&token, now).filter(|_| record.client == client);
-        // An earlier refresh token of this link, or another client's.
-        let Some(key) = key else { return Err(replayed(desk, &token).await?) };
+        let Some(key) = key else {
+            // An earlier refresh token of this link, or one in another client's hands, was stolen. An invented one ends
+            // nothing.
+            return Err(if record.has_given(&token) { replayed(desk, &token).await? } else { invalid_grant() });
+        };
+        let scope = scope(desk, &record.capabilities);
         let asked = form.get("scope").unwrap_or_default().split(' ').filter(|scope| !scope.is_empty());
-        if asked.into_iter().any(|scope| !record.capabilities.iter().any(|id| id == scope)) {
+        if asked.into_iter().any(|asked| !scope.contains(&asked)) {
             return Err(refused("invalid_scope", "The person has not allowed that."));
         }
         let link = record.open(token.id, key.clone()).ok_or_else(invalid_grant)?;
@@ -204,12 +237,12 @@ async fn of_refresh_token(
             end(records, token.id).await?;
             return Err(Told(invalid_grant().0, Some("ended")));
         }
-        let tokens = Tokens::new(login, token.id, record.until, now)?;
+        let tokens = Tokens::new(login, token.id, &record, now)?;
         record.take(&key, (&tokens.access, now + tokens.expires_in), &tokens.refresh, now)?;
         let put = Put::Value(record.written(), lasts(record.until, now));
-        let change = Change { key: token.id.place(), expect: Expect::Version(found.version), put };
+        let change = Change { key: token.id.place(), expect: Expect::Version(version), put };
         if let Committed::Done(_) = records.commit_safely(&[change]).await? {
-            return Ok(Told(tokens.reply(&record.capabilities), Some("refreshed")));
+            return Ok(Told(tokens.reply(&scope), Some("refreshed")));
         }
     }
     Err(away().into())
@@ -230,6 +263,9 @@ pub(crate) async fn revoke(desk: &Desk<'_>, request: &Incoming<'_>) -> Told {
         Ok(form) => form,
         Err(told) => return told,
     };
+    if let Err(refusal) = budget::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await {
+        return refusal.into();
+    }
     match form.get("token") {
         None => refused("invalid_request", "token is missing."),
         Some(token) => match revoked(desk, &form, token).await {
@@ -244,21 +280,26 @@ async fn revoked(desk: &Desk<'_>, form: &Parameters, token: &str) -> Result<Opti
     let (records, now) = (desk.records, desk.records.now());
     let Some(token) = Token::parse_any(token) else { return Ok(None) };
     for _ in 0..TRIES {
-        let Some(found) = records.get(&token.id.place()).await? else { return Ok(None) };
-        let Some(mut record) = LinkRecord::read(&found.value) else { return Ok(None) };
+        let Some(Found { mut record, version, .. }) = find(records, token.id).await? else { return Ok(None) };
+        let is_of_link = match token.kind {
+            Kind::Refresh => record.has_given(&token),
+            Kind::Access => record.opened_by(&token, now).is_ok(),
+            Kind::Code => false,
+        };
+        // Who only knows the id of a link learns nothing about it.
+        if !is_of_link {
+            return Ok(None);
+        }
         if form.get("client_id").is_some_and(|client| client != record.client) {
             return Err(refused("invalid_client", "The token is not this client's."));
         }
-        match token.kind {
-            Kind::Refresh if record.refreshed_by(&token, now).is_some() => {
-                end(records, token.id).await?;
-                return Ok(Some("ended"));
-            }
-            Kind::Access if record.forget(&token) => {}
-            _ => return Ok(None),
+        if token.kind == Kind::Refresh {
+            end(records, token.id).await?;
+            return Ok(Some("ended"));
         }
+        record.forget(&token);
         let put = Put::Value(record.written(), lasts(record.until, now));
-        let change = Change { key: token.id.place(), expect: Expect::Version(found.version), put };
+        let change = Change { key: token.id.place(), expect: Expect::Version(version), put };
         if let Committed::Done(_) = records.commit_safely(&[change]).await? {
             return Ok(Some("revoked"));
         }

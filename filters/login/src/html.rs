@@ -27,7 +27,7 @@ pub(crate) fn consent(
     let is_verified = client.is_verified(&asked.redirect_uri);
     let mut body = head(desk, words.title);
     body.push_str(&format!("<p class=\"summary\">{}</p>", agent(words, client.shown(), is_verified)));
-    if let (Some(_), Some(name)) = (&client.host, &client.name) {
+    if let (Some(_), Some(name)) = (&client.authority, &client.name) {
         body.push_str(&format!("<p>{} <bdi>{}</bdi></p>", words.calls_itself, escaped(name)));
     }
     if redirect_uri::is_on_this_machine(&asked.redirect_uri) {
@@ -52,9 +52,11 @@ pub(crate) fn consent(
         escaped(ticket),
         words.may,
     ));
-    for capability in in_their_name(&desk.compiled.settings).filter(|one| asked.offered.contains(&one.id)) {
+    for capability in in_their_name(&desk.compiled.settings).filter(|one| asked.offers(one)) {
+        // Without a word of the agent's, a person chooses each change by themselves.
+        let checked = if asked.is_named || capability.kind.is_read() { " checked" } else { "" };
         body.push_str(&format!(
-            "<label><input type=\"checkbox\" name=\"allow\" value=\"{}\" checked><span>{}</span></label>",
+            "<label><input type=\"checkbox\" name=\"allow\" value=\"{}\"{checked}><span>{}</span></label>",
             escaped(&capability.id),
             described(words, capability),
         ));
@@ -116,7 +118,7 @@ pub(crate) fn links(
     for (listed, used) in links.iter().zip(uses) {
         let may: Vec<String> = declared
             .iter()
-            .filter(|capability| listed.capabilities.contains(&capability.id))
+            .filter(|capability| listed.capabilities.iter().any(|allowed| allowed.covers(capability)))
             .map(|capability| described(words, capability))
             .collect();
         body.push_str(&format!(

@@ -8,10 +8,12 @@
 #![forbid(unsafe_code)]
 
 mod asked;
+mod budget;
 mod client;
 mod code;
 mod consent;
 mod declaration;
+mod documents;
 mod grant;
 mod html;
 mod links;
@@ -32,8 +34,8 @@ use frontdesk_config::{Clients, Login, Settings, Visitor};
 use frontdesk_desk::{Desk, Endpoint, Incoming, Serve, Served, person_page, problem};
 use http::Method;
 
-use client::Documents;
 pub use declaration::EXTENSION;
+use documents::Documents;
 use grant::Told;
 
 /// Maximum bytes of a form or of what a client says of itself.
@@ -55,8 +57,8 @@ pub fn endpoints(settings: &Settings) -> Vec<Endpoint> {
         Endpoint::document(metadata::document(settings, login), problem::reply),
         made(&at("authorize"), Method::GET, What::Ask),
         made(&at("consent"), Method::POST, What::Decide),
-        made(&at("token"), Method::POST, What::Token),
-        made(&at("revoke"), Method::POST, What::Revoke),
+        made(&at("token"), Method::POST, What::Token).counting_messages(),
+        made(&at("revoke"), Method::POST, What::Revoke).counting_messages(),
         made(list, Method::GET, What::List),
         made(list, Method::POST, What::End),
     ];
@@ -98,7 +100,7 @@ impl Serve for Server {
             What::End => links::end_one(desk, (login, visitor), request).await,
             What::Token => return told(grant::token(desk, (login, visitor), request).await),
             What::Revoke => return told(grant::revoke(desk, request).await),
-            What::Register => return registration::register(desk, login, request).await.into(),
+            What::Register => return registration::register(desk, request).await.into(),
         };
         match shown {
             Ok((reply, link_event)) => Served { link_event, ..reply.into() },
@@ -111,6 +113,11 @@ impl Serve for Server {
 
     fn most(&self, _: &Settings) -> usize {
         LARGEST
+    }
+
+    fn counts_messages(&self) -> bool {
+        // By address and client, which is in the body.
+        matches!(self.what, What::Token | What::Revoke)
     }
 }
 

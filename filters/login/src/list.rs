@@ -1,6 +1,6 @@
 //! The list of a person's agents, in the store. It names links; a link that is gone is no longer in it when it is read.
 
-use frontdesk_caller::link::{LinkId, lasts};
+use frontdesk_caller::link::{Consent, EndedClients, LinkId, lasts};
 use frontdesk_desk::records::fingerprint;
 use frontdesk_state::{Change, Expect, NotKept, Put, Records};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub(crate) struct Listed {
     pub(crate) client: String,
     pub(crate) agent: String,
     pub(crate) verified: bool,
-    pub(crate) capabilities: Vec<String>,
+    pub(crate) capabilities: Vec<Consent>,
     pub(crate) created: u64,
     pub(crate) until: u64,
 }
@@ -42,7 +42,13 @@ impl List {
         let all: Vec<Listed> = value.as_array().into_iter().flatten().filter_map(read).collect();
         let places: Vec<String> = all.iter().map(|listed| listed.id.place()).collect();
         let there = records.get_all(&places.iter().map(String::as_str).collect::<Vec<_>>()).await?;
-        let links = all.into_iter().zip(there).filter_map(|(listed, link)| link.map(|_| listed)).collect();
+        let ended = EndedClients::read(records).await?;
+        let links = all
+            .into_iter()
+            .zip(there)
+            .filter_map(|(listed, link)| link.map(|_| listed))
+            .filter(|listed| !ended.have(&listed.client, listed.created))
+            .collect();
         Ok(Self { key, version, links })
     }
 
@@ -92,16 +98,17 @@ fn read(value: &Value) -> Option<Listed> {
         client: text("client")?,
         agent: text("agent")?,
         verified: value["verified"] == true,
-        capabilities: value["capabilities"].as_array()?.iter().filter_map(|id| Some(id.as_str()?.into())).collect(),
+        capabilities: Consent::read_all(&value["capabilities"])?,
         created: value["created"].as_u64()?,
         until: value["until"].as_u64()?,
     })
 }
 
 fn written(listed: &Listed) -> Value {
+    let capabilities: Vec<Value> = listed.capabilities.iter().map(Consent::json).collect();
     json!({
         "id": listed.id.written(), "client": listed.client, "agent": listed.agent, "verified": listed.verified,
-        "capabilities": listed.capabilities, "created": listed.created, "until": listed.until,
+        "capabilities": capabilities, "created": listed.created, "until": listed.until,
     })
 }
 

@@ -51,13 +51,16 @@ pub(crate) fn is_on_this_machine(uri: &str) -> bool {
     without_port(uri).is_some()
 }
 
+/// The host, with a port that is not the usual one: another port is another origin.
+pub(crate) fn authority(url: &Url) -> Option<String> {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{}{port}", url.host_str()?))
+}
+
 /// What a person is shown of it: the host, or an application's scheme.
 pub(crate) fn shown(uri: &str) -> String {
     match Url::parse(uri) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => {
-            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-            format!("{}{port}", url.host_str().unwrap_or_default())
-        }
+        Ok(url) if matches!(url.scheme(), "http" | "https") => authority(&url).unwrap_or_default(),
         Ok(url) => format!("{}:", url.scheme()),
         Err(_) => String::new(),
     }
@@ -68,7 +71,9 @@ pub(crate) fn sources(uri: &str) -> String {
     let scheme = uri.split(':').next().unwrap_or_default();
     let is_plain = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let is_own = is_plain && !matches!(scheme, "http" | "https");
-    let own = if is_own { format!(" {scheme}:") } else { String::new() };
+    // A policy has no notation for an IPv6 address, so its scheme has to do.
+    let is_ipv6 = uri.starts_with("http://[::1]");
+    let own = if is_own || is_ipv6 { format!(" {scheme}:") } else { String::new() };
     format!("https: http://127.0.0.1:* http://localhost:*{own}")
 }
 
@@ -147,6 +152,9 @@ mod tests {
         assert_eq!(
             (shown("https://a.test:8443/cb").as_str(), shown("com.a.app:/cb").as_str()),
             ("a.test:8443", "com.a.app:")
+        );
+        assert!(
+            sources("http://[::1]:4711/cb").ends_with(" http:") && !sources("http://127.0.0.1/cb").ends_with(" http:")
         );
         assert!(sources("com.a.app:/cb").ends_with(" com.a.app:") && !sources("https://a.test/cb").contains("a.test"));
     }

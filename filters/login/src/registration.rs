@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use frontdesk_base::reply::Reply;
-use frontdesk_base::text::hex;
+use frontdesk_base::{reply::Reply, text::hex};
 use frontdesk_caller::link::random;
 use frontdesk_config::{Login, REGISTERED};
 use frontdesk_desk::{Desk, Incoming};
-use frontdesk_state::{Amount, Change, Class, Committed, Expect, Key, Limit, NotKept, Put, Records, Subject, Window};
+use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Records, Subject};
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
+    budget,
     client::{self, Client},
     reply::{error, json_reply},
 };
@@ -21,6 +21,14 @@ use crate::{
 const MOST_OF_ONE: u64 = 20;
 const MOST_OF_ALL: u64 = 1000;
 const HOUR: Duration = Duration::from_secs(3600);
+/// Registrations that one person makes last longer in a day, by allowing their client something.
+const MOST_OF_PERSON: u64 = 20;
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// How long one is kept that no person has used yet: together with the number in an hour, this bounds how many there are.
+const UNUSED: Duration = HOUR;
+/// Redirect URIs, and bytes of all that is kept.
+const MOST_URIS: usize = 5;
+const LARGEST: usize = 2048;
 
 /// Whether an id may be that of a registered client.
 pub(crate) fn is_id(id: &str) -> bool {
@@ -41,7 +49,7 @@ pub(crate) async fn client(records: &dyn Records, id: &str) -> Result<Option<Cli
 }
 
 /// Registers a client.
-pub(crate) async fn register(desk: &Desk<'_>, login: &Login, request: &Incoming<'_>) -> Reply {
+pub(crate) async fn register(desk: &Desk<'_>, request: &Incoming<'_>) -> Reply {
     if request.takes_json().is_err() {
         return error(StatusCode::BAD_REQUEST, "invalid_client_metadata", "The body has to be JSON.");
     }
@@ -53,15 +61,19 @@ pub(crate) async fn register(desk: &Desk<'_>, login: &Login, request: &Incoming<
             return error(StatusCode::BAD_REQUEST, code, &why);
         }
     };
-    let limit = |subject, most| Limit { key: Key::new(Class::Links, subject), most, window: Window::Fixed(HOUR) };
+    let kept = json!({ "client_name": client.name, "redirect_uris": client.redirect_uris }).to_string();
+    if client.redirect_uris.len() > MOST_URIS || kept.len() > LARGEST {
+        let why = format!("A client registers with at most {MOST_URIS} redirect_uris and {LARGEST} bytes.");
+        return error(StatusCode::BAD_REQUEST, "invalid_client_metadata", &why);
+    }
     let address = Subject::address(request.caller.address);
     let limits = [
-        limit(address.with(Subject::named(&[b"registrations"])), MOST_OF_ONE),
-        limit(Subject::named(&[b"all registrations"]), MOST_OF_ALL),
+        budget::limit(address.with(Subject::named(&[b"registrations"])), MOST_OF_ONE, HOUR),
+        budget::limit(Subject::named(&[b"all registrations"]), MOST_OF_ALL, HOUR),
     ];
-    match desk.counters.take(&limits, Amount::ONE).await {
-        Ok(taken) if taken.granted.is_some() => {}
-        Ok(_) => {
+    match budget::take(desk.counters, &limits).await {
+        Ok(true) => {}
+        Ok(false) => {
             let why = "Too many clients were registered in the last hour. Try again later.";
             return error(StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", why);
         }
@@ -69,9 +81,8 @@ pub(crate) async fn register(desk: &Desk<'_>, login: &Login, request: &Incoming<
     }
     let Ok(bytes) = random::<16>() else { return crate::reply::away() };
     let id = format!("{REGISTERED}{}", hex(&bytes));
-    let kept = json!({ "client_name": client.name, "redirect_uris": client.redirect_uris });
     // A client that nobody has used for that long asks for a new id.
-    let put = Put::Value(kept.to_string().into(), login.link_ttl.max(Duration::from_secs(24 * 3600)) * 2);
+    let put = Put::Value(kept.into(), UNUSED);
     let change = Change { key: place(&id), expect: Expect::Absent, put };
     match desk.records.commit(&[change]).await {
         Ok(Committed::Done(_)) => json_reply(
@@ -84,6 +95,22 @@ pub(crate) async fn register(desk: &Desk<'_>, login: &Login, request: &Incoming<
         ),
         _ => crate::reply::away(),
     }
+}
+
+/// Keeps a registered client for as long as what a person has just allowed it.
+pub(crate) async fn used(desk: &Desk<'_>, login: &Login, id: &str, person: &str) -> Result<(), NotKept> {
+    if !is_id(id) {
+        return Ok(());
+    }
+    let limit = budget::limit(Subject::named(&[b"registrations used by", person.as_bytes()]), MOST_OF_PERSON, DAY);
+    // Beyond that it works as before, until it is over.
+    if !budget::take(desk.counters, &[limit]).await.unwrap_or(false) {
+        return Ok(());
+    }
+    let Some(record) = desk.records.get(&place(id)).await? else { return Ok(()) };
+    let put = Put::Value(record.value, login.link_ttl.max(DAY));
+    let change = Change { key: place(id), expect: Expect::Version(record.version), put };
+    desk.records.commit(&[change]).await.map(drop)
 }
 
 #[cfg(test)]

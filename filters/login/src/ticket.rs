@@ -1,7 +1,9 @@
-//! What a person is being asked: a record that the form of the consent page leads to, once.
+//! What a person is being asked: a record that the form of the consent page leads to, once. It is sealed with a key that only
+//! the form gives.
 
 use std::time::Duration;
 
+use frontdesk_caller::link::{Consent, Key};
 use frontdesk_desk::records::{fingerprint, is_id, unguessable};
 use frontdesk_state::{Change, Expect, NotKept, Put, Records};
 use serde_json::{Value, json};
@@ -10,6 +12,8 @@ use crate::{asked::Asked, visit::Visit};
 
 /// How long a person may take.
 const HOLDS: Duration = Duration::from_secs(600);
+/// What sealed tickets are bound to.
+const PURPOSE: &[u8] = b"frontdesk: ticket of a consent page";
 
 /// A question to a person.
 pub(crate) struct Ticket {
@@ -21,7 +25,8 @@ pub(crate) struct Ticket {
     pub(crate) state: Option<String>,
     pub(crate) challenge: String,
     pub(crate) resource: String,
-    pub(crate) offered: Vec<String>,
+    /// The capabilities as they were shown.
+    pub(crate) offered: Vec<Consent>,
     /// Who was asked, and in which session.
     pub(crate) person: String,
     pub(crate) bound: String,
@@ -33,6 +38,10 @@ fn place(id: &str) -> String {
     format!("oauth:ask:{}", fingerprint(&[id.as_bytes()]))
 }
 
+fn key(id: &str) -> Key {
+    Key::of(id.as_bytes(), PURPOSE)
+}
+
 impl Ticket {
     /// Stores a question, and gives the secret of its form.
     ///
@@ -42,12 +51,14 @@ impl Ticket {
     pub(crate) async fn store(records: &dyn Records, asked: &Asked, visit: &Visit) -> Result<String, NotKept> {
         let id = unguessable()?;
         let client = &asked.client;
+        let offered: Vec<Value> = asked.offered.iter().map(Consent::json).collect();
         let value = json!({
             "client": client.id, "agent": client.shown(), "verified": client.is_verified(&asked.redirect_uri),
             "redirect_uri": asked.redirect_uri, "state": asked.state, "challenge": asked.challenge,
-            "resource": asked.resource, "offered": asked.offered, "person": visit.person.subject, "bound": visit.bound,
+            "resource": asked.resource, "offered": offered, "person": visit.person.subject, "bound": visit.bound,
         });
-        let put = Put::Value(value.to_string().into(), HOLDS);
+        let sealed = key(&id).seal_for(PURPOSE, value.to_string().as_bytes())?;
+        let put = Put::Value(sealed.into(), HOLDS);
         records.commit(&[Change { key: place(&id), expect: Expect::Absent, put }]).await?;
         Ok(id)
     }
@@ -61,14 +72,15 @@ impl Ticket {
         if !is_id(id) {
             return Ok(None);
         }
-        let key = place(id);
-        let Some(record) = records.get(&key).await? else { return Ok(None) };
-        Ok(serde_json::from_slice(&record.value).ok().and_then(|value| Self::read(&value, key, record.version)))
+        let place = place(id);
+        let Some(record) = records.get(&place).await? else { return Ok(None) };
+        let sealed = std::str::from_utf8(&record.value).unwrap_or_default();
+        let plain = key(id).open_for(PURPOSE, sealed).unwrap_or_default();
+        Ok(serde_json::from_slice(&plain).ok().and_then(|value| Self::read(&value, place, record.version)))
     }
 
     fn read(value: &Value, key: String, version: u64) -> Option<Self> {
         let text = |name: &str| value[name].as_str().map(str::to_owned);
-        let offered = value["offered"].as_array()?.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect();
         Some(Self {
             client: text("client")?,
             agent: text("agent")?,
@@ -77,7 +89,7 @@ impl Ticket {
             state: text("state"),
             challenge: text("challenge")?,
             resource: text("resource")?,
-            offered,
+            offered: Consent::read_all(&value["offered"])?,
             person: text("person")?,
             bound: text("bound")?,
             key,

@@ -8,6 +8,7 @@ mod attempts;
 mod body;
 mod desk;
 mod guard;
+mod links;
 mod page;
 mod state;
 
@@ -115,6 +116,9 @@ impl Admin {
         let id = session.req_header().uri.path().strip_prefix("/desk/").map(str::to_owned);
         if let Some(id) = id {
             return self.decide(session, &id).await;
+        }
+        if session.req_header().uri.path() == "/links/end" {
+            return self.end_links(session).await;
         }
         let below = session.req_header().uri.path().strip_prefix("/page/").map(str::to_owned);
         if let Some(path) = below {
@@ -237,6 +241,7 @@ const INDEX: &str = "frontdesk: the operator's address\n\n\
     GET  /config           what is running, and why the last reload failed\n\
     GET  /desk             what agents have asked a person, and wait for\n\
     POST /desk/ID          the person's answer\n\
+    POST /links/end        end all that people have allowed an agent: client=ID; needs the operator's token\n\
     POST /reload           read the configuration anew\n\
     POST /shutdown         end, as SIGTERM does; needs the operator's token\n\
     PUT  /log?level=debug  change the log's level\n";

@@ -54,10 +54,24 @@ impl Outside for Outbound {
     }
 
     async fn document(&self, url: &str, most: usize) -> Result<Bytes, String> {
-        let courier = self.courier()?;
-        let url = courier.allowed(url)?;
-        let read = timeout(LIMIT, courier.read(&url, most)).await;
-        read.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")))
+        // What callbacks may do in tests is no reason to take somebody at this machine for a client.
+        deliverable(url, false)?;
+        let courier = Courier { to_ourselves: false, ..self.courier()? };
+        let read = async {
+            let url = courier.allowed(url)?;
+            let read = timeout(LIMIT, courier.read(&url, most)).await;
+            read.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")))
+        };
+        match read.await {
+            Ok(Whole { status: StatusCode::OK, cut: false, body, .. }) => Ok(body),
+            Ok(Whole { status: StatusCode::OK, .. }) => Err(format!("has more than {most} bytes")),
+            Ok(Whole { status, .. }) => Err(format!("is answered with {status}, not 200 OK")),
+            // Names that are found here, addresses and failed connections would tell about this network.
+            Err(why) => {
+                tracing::debug!(why, "could not read the document of a client");
+                Err("could not be read".into())
+            }
+        }
     }
 
     async fn pause(&self, time: Duration) {
@@ -74,7 +88,9 @@ impl Outbound {
     /// A courier for the current configuration.
     fn courier(&self) -> Result<Courier<'_>, String> {
         let live = self.live.get().ok_or("cannot be used here")?;
-        Ok(Courier { outbound: self, running: live.current() })
+        let running = live.current();
+        let to_ourselves = running.snapshot.settings.sessions.allow_http_callbacks;
+        Ok(Courier { outbound: self, running, to_ourselves })
     }
 }
 
@@ -82,13 +98,15 @@ impl Outbound {
 struct Courier<'a> {
     outbound: &'a Outbound,
     running: Arc<Running>,
+    /// This machine may be reached, over http too.
+    to_ourselves: bool,
 }
 
 impl Courier<'_> {
     /// Checks the URL as far as its text allows.
     fn allowed(&self, url: &str) -> Result<Url, String> {
         let settings = &self.running.snapshot.settings;
-        let url = deliverable(url, settings.sessions.allow_http_callbacks)?;
+        let url = deliverable(url, self.to_ourselves)?;
         let ours = settings.site.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
         if ours.is_some_and(|ours| named(&ours) == named(&url)) {
             return Err("must not lead back to this site".into());
@@ -97,7 +115,8 @@ impl Courier<'_> {
         let literal = url.host_str().and_then(|host| bare(host).parse::<IpAddr>().ok());
         let address = literal.zip(url.port_or_known_default()).map(SocketAddr::from);
         if address.is_some_and(|address| self.here(settings).any(|own| is_same(own, address))) {
-            return Err("must not lead back to this site".into());
+            // Do not say that it is ours: the site's own address may be a secret.
+            return Err("has to lead to a public address".into());
         }
         Ok(url)
     }
@@ -125,7 +144,7 @@ impl Courier<'_> {
         }
     }
 
-    async fn read(&self, url: &Url, most: usize) -> Result<Bytes, String> {
+    async fn read(&self, url: &Url, most: usize) -> Result<Whole, String> {
         let server = ExternalTarget::of(url)?;
         let found = looked_up(server.name, server.port).await?;
         let mut peer = server.peer_at(self.judged(&found).await?);
@@ -136,11 +155,7 @@ impl Courier<'_> {
         let manner = Manner { asked: &asked, accept: "application/json", site: false, more: &[] };
         let read = whole(&mut session, &manner, server.target(), most).await;
         session.shutdown().await;
-        match read? {
-            Whole { status: StatusCode::OK, cut: false, body, .. } => Ok(body),
-            Whole { status: StatusCode::OK, .. } => Err(format!("the answer has more than {most} bytes")),
-            Whole { status, .. } => Err(format!("the answer is {status}, not 200 OK")),
-        }
+        read
     }
 
     /// The address to connect to, if none of the name's addresses is forbidden.
@@ -149,7 +164,7 @@ impl Courier<'_> {
         let ours = self.ours(settings).await;
         for address in found {
             let ip = address.ip();
-            let may = is_public(ip) || settings.sessions.allow_http_callbacks && is_loopback(ip);
+            let may = is_public(ip) || self.to_ourselves && is_loopback(ip);
             if !may || ours.iter().any(|own| is_same(*own, *address)) {
                 // Do not say which address: the client must learn nothing about this network.
                 return Err("its name leads where nothing is delivered".into());
@@ -252,6 +267,26 @@ mod tests {
         assert_eq!(judged(&open, &["127.0.0.1:4443"]).await, Ok("127.0.0.1:4443".to_owned()));
         assert_eq!(judged(&strict, &[PUBLIC, "[2606:4700::1]:443"]).await, Ok(PUBLIC.to_owned()));
         assert!(judged(&strict, &[]).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_document_about_a_client_is_read_from_public_addresses_and_its_failure_tells_nothing() {
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let open = delivering("[sessions]\nallow_http_callbacks = true\n[site]\norigin = \"https://site.test\"\n");
+        for url in [
+            format!("http://127.0.0.1:{port}/c.json"),
+            format!("https://127.0.0.1:{port}/c.json"),
+            format!("http://localhost:{port}/c.json"),
+            "https://10.0.0.1/c.json".into(),
+        ] {
+            let why = Outside::document(&*open, &url, 100).await.unwrap_err();
+            assert!(why.starts_with("has to "), "{url}: {why}");
+        }
+        for url in ["https://no-such-name.invalid/c.json", "https://site.test/c.json"] {
+            assert_eq!(Outside::document(&*open, url, 100).await, Err("could not be read".into()), "{url}");
+        }
+        assert!(timeout(Duration::from_millis(50), server.accept()).await.is_err(), "nobody came");
     }
 
     #[test]

@@ -50,7 +50,8 @@ impl Callers {
         if caller.proof == Proof::None {
             caller.proof = Proof::Token;
             caller.subject = Some(link.subject());
-            caller.name = Some(link.person.clone());
+            // Not the site's name for the person: this gets into logs.
+            caller.name = Some(link.known_as.clone());
         }
         if caller.agent.is_none() {
             caller.agent = Agent::claimed(&link.agent);

@@ -4,6 +4,8 @@
 //! that is in the store only sealed by each token's own secret. So the store alone opens nothing, and neither does a
 //! token whose link has ended. The id of a link is in its tokens and nowhere else but the store.
 
+mod consent;
+mod ended;
 mod id;
 mod record;
 mod seal;
@@ -13,8 +15,11 @@ mod token;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use frontdesk_config::Capability;
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Records, Subject};
 
+pub use consent::Consent;
+pub use ended::{EndedClients, end_all_of};
 pub use id::{LinkId, random};
 pub use record::{LinkRecord, Sealed};
 pub use seal::Key;
@@ -22,7 +27,7 @@ pub use token::{Kind, Token};
 
 use crate::Rejected;
 
-/// How often the time of the last use is written.
+/// How often the time of the last use is written, and the site is asked whether the person is still signed in.
 const NOTED: u64 = 60;
 /// How often a change is tried again that another one came before.
 const TRIES: usize = 8;
@@ -37,14 +42,18 @@ pub struct Link {
     /// How the agent is called, and whether that is verified.
     pub agent: Arc<str>,
     pub verified: bool,
-    /// The ids of the capabilities that the person allowed.
-    pub capabilities: Arc<[String]>,
+    /// What the person allowed.
+    pub capabilities: Arc<[Consent]>,
     /// The site's own name for the person.
     pub person: Arc<str>,
+    /// What the person is called in logs, records and headers: a keyed hash of that name.
+    pub known_as: Arc<str>,
     /// The site's cookies, in the stored form of `frontdesk_answers::Cookies`.
     pub cookies: Arc<[u8]>,
     /// When it ends, in seconds since 1970.
     pub until: u64,
+    /// When a call was made with it last, to the minute.
+    used: Option<u64>,
 }
 
 // Neither the key nor a cookie nor the person's name may get into a log.
@@ -55,34 +64,36 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Opens the link that an access token belongs to, and notes the use.
+    /// Opens the link that an access token belongs to.
     ///
     /// # Errors
     ///
     /// The token is not valid, or its link has ended; or the store is unavailable ([`Rejected::KeysAway`]).
     pub async fn open(records: &dyn Records, token: &str) -> Result<Arc<Self>, Rejected> {
         let token = Token::parse(token, Kind::Access).ok_or(Rejected::TokenNotValid)?;
-        let (place, noted) = (token.id.place(), token.id.noted());
-        let found = records.get_all(&[&place, &noted]).await.map_err(|_| Rejected::KeysAway)?;
-        let [record, used] = &found[..] else { return Err(Rejected::KeysAway) };
-        let record = record.as_ref().and_then(|record| LinkRecord::read(&record.value));
+        let found = find(records, token.id).await.map_err(|_| Rejected::KeysAway)?;
         // A client that asks again after this gets a new link, or hears that it has to ask the person.
-        let record = record.ok_or(Rejected::TokenExpired)?;
-        let now = records.now();
-        let key = record.opened_by(&token, now)?;
+        let Found { record, used, .. } = found.ok_or(Rejected::TokenExpired)?;
+        let key = record.opened_by(&token, records.now())?;
         let link = record.open(token.id, key).ok_or(Rejected::TokenNotValid)?;
-        let before = used.as_ref().and_then(|used| std::str::from_utf8(&used.value).ok()?.parse::<u64>().ok());
-        if before.is_none_or(|before| before + NOTED <= now) {
-            let put = Put::Value(now.to_string().into(), lasts(link.until, now));
-            // A lost note only makes the list of agents less exact.
-            let _ = records.commit(&[Change { key: noted, expect: Expect::Anything, put }]).await;
-        }
-        Ok(Arc::new(link))
+        Ok(Arc::new(Self { used, ..link }))
     }
 
-    /// Whether the person allowed a capability.
-    pub fn allows(&self, capability: &str) -> bool {
-        self.capabilities.iter().any(|allowed| allowed == capability)
+    /// Whether the person allowed a capability as it is declared now.
+    pub fn allows(&self, capability: &Capability) -> bool {
+        self.capabilities.iter().any(|allowed| allowed.covers(capability))
+    }
+
+    /// Whether no call was made with it within the last minute.
+    pub fn is_idle(&self, now: u64) -> bool {
+        self.used.is_none_or(|used| used + NOTED <= now)
+    }
+
+    /// Notes that a call is made with it.
+    pub async fn note_use(&self, records: &dyn Records, now: u64) {
+        let put = Put::Value(now.to_string().into(), lasts(self.until, now));
+        // A lost note makes the list of agents less exact, and the site is asked once more.
+        let _ = records.commit(&[Change { key: self.id.noted(), expect: Expect::Anything, put }]).await;
     }
 
     /// Whom calls are counted and recorded as: the person together with the agent, so that a new link of the same two is
@@ -101,7 +112,8 @@ impl Link {
         for _ in 0..TRIES {
             let Some(found) = records.get(&place).await? else { return Ok(false) };
             let Some(mut record) = LinkRecord::read(&found.value) else { return Ok(false) };
-            let sealed = Sealed { person: self.person.to_string(), cookies: cookies.to_vec() };
+            let (person, known_as) = (self.person.to_string(), self.known_as.to_string());
+            let sealed = Sealed { person, known_as, cookies: cookies.to_vec() };
             record.seal(self.id, &self.key, &sealed)?;
             let put = Put::Value(record.written(), lasts(record.until, records.now()));
             let change = Change { key: place.clone(), expect: Expect::Version(found.version), put };
@@ -127,6 +139,33 @@ impl Link {
     pub async fn end(&self, records: &dyn Records) -> Result<(), NotKept> {
         end(records, self.id).await
     }
+}
+
+/// A link as it was found.
+pub struct Found {
+    pub record: LinkRecord,
+    /// The version of its record.
+    pub version: u64,
+    used: Option<u64>,
+}
+
+/// Finds a link. `None`: there is none, or the operator has ended all of its agent.
+///
+/// # Errors
+///
+/// The store is unavailable.
+pub async fn find(records: &dyn Records, id: LinkId) -> Result<Option<Found>, NotKept> {
+    let (place, noted) = (id.place(), id.noted());
+    let found = records.get_all(&[&place, &noted, EndedClients::PLACE]).await?;
+    let [Some(stored), used, ended] = &found[..] else { return Ok(None) };
+    let Some(record) = LinkRecord::read(&stored.value) else { return Ok(None) };
+    if EndedClients::of(ended.as_ref()).have(&record.client, record.created) {
+        // If the store does not take this, the next request finds it again.
+        let _ = end(records, id).await;
+        return Ok(None);
+    }
+    let used = used.as_ref().and_then(|used| std::str::from_utf8(&used.value).ok()?.parse().ok());
+    Ok(Some(Found { record, version: stored.version, used }))
 }
 
 /// Ends a link.

@@ -5,7 +5,15 @@ use bytes::Bytes;
 use frontdesk_state::NotKept;
 use serde_json::{Value, json};
 
-use super::{Link, id::LinkId, seal::Key, token::Token};
+use frontdesk_base::text::{hex, unhex};
+
+use super::{
+    Link,
+    consent::Consent,
+    id::LinkId,
+    seal::Key,
+    token::{Marks, Token},
+};
 use crate::Rejected;
 
 /// Access tokens that are valid at a time. A client that refreshes more often loses the oldest one.
@@ -43,6 +51,8 @@ impl Entry {
 pub struct Sealed {
     /// The site's own name for the person.
     pub person: String,
+    /// What the person is called in logs.
+    pub known_as: String,
     pub cookies: Vec<u8>,
 }
 
@@ -52,9 +62,10 @@ pub struct LinkRecord {
     pub client: String,
     pub agent: String,
     pub verified: bool,
-    pub capabilities: Vec<String>,
+    pub capabilities: Vec<Consent>,
     pub created: u64,
     pub until: u64,
+    marks: Marks,
     access: Vec<Entry>,
     refresh: Option<Entry>,
     sealed: String,
@@ -62,24 +73,43 @@ pub struct LinkRecord {
 
 impl LinkRecord {
     /// A link without tokens and without anything sealed.
+    ///
+    /// # Errors
+    ///
+    /// There is no randomness.
     pub fn new(
         client: &str,
         (agent, verified): (&str, bool),
-        capabilities: &[String],
+        capabilities: &[Consent],
         created: u64,
         until: u64,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, NotKept> {
+        Ok(Self {
             client: client.to_owned(),
             agent: agent.to_owned(),
             verified,
             capabilities: capabilities.to_vec(),
             created,
             until,
+            marks: Marks::new()?,
             access: Vec::new(),
             refresh: None,
             sealed: String::new(),
-        }
+        })
+    }
+
+    /// A new refresh token for it.
+    ///
+    /// # Errors
+    ///
+    /// There is no randomness.
+    pub fn refresh_token(&self, id: LinkId) -> Result<Token, NotKept> {
+        self.marks.token(id)
+    }
+
+    /// Whether a refresh token was given for it, now or earlier. Anything else that looks like one is invented.
+    pub fn has_given(&self, token: &Token) -> bool {
+        self.marks.are_of(token)
     }
 
     /// Reads a stored link.
@@ -90,9 +120,10 @@ impl LinkRecord {
             client: text("client")?,
             agent: text("agent")?,
             verified: value["verified"] == true,
-            capabilities: value["capabilities"].as_array()?.iter().filter_map(|id| Some(id.as_str()?.into())).collect(),
+            capabilities: Consent::read_all(&value["capabilities"])?,
             created: value["created"].as_u64()?,
             until: value["until"].as_u64()?,
+            marks: Marks(unhex(value["marks"].as_str()?)?.try_into().ok()?),
             access: value["access"].as_array()?.iter().filter_map(Entry::read).collect(),
             refresh: Entry::read(&value["refresh"]),
             sealed: text("sealed")?,
@@ -102,9 +133,10 @@ impl LinkRecord {
     /// Its stored form.
     pub fn written(&self) -> Bytes {
         let access: Vec<Value> = self.access.iter().map(Entry::json).collect();
+        let capabilities: Vec<Value> = self.capabilities.iter().map(Consent::json).collect();
         let record = json!({
-            "client": self.client, "agent": self.agent, "verified": self.verified, "capabilities": self.capabilities,
-            "created": self.created, "until": self.until, "access": access,
+            "client": self.client, "agent": self.agent, "verified": self.verified, "capabilities": capabilities,
+            "created": self.created, "until": self.until, "access": access, "marks": hex(&self.marks.0),
             "refresh": self.refresh.as_ref().map(Entry::json), "sealed": self.sealed,
         });
         record.to_string().into()
@@ -116,7 +148,9 @@ impl LinkRecord {
     ///
     /// There is no randomness.
     pub fn seal(&mut self, id: LinkId, key: &Key, sealed: &Sealed) -> Result<(), NotKept> {
-        let plain = json!({ "person": sealed.person, "cookies": STANDARD.encode(&sealed.cookies) });
+        let plain = json!({
+            "person": sealed.person, "known_as": sealed.known_as, "cookies": STANDARD.encode(&sealed.cookies),
+        });
         self.sealed = key.seal(id, plain.to_string().as_bytes())?;
         Ok(())
     }
@@ -136,12 +170,10 @@ impl LinkRecord {
         Ok(())
     }
 
-    /// Forgets an access token. `false`: it is none of this link's.
-    pub fn forget(&mut self, token: &Token) -> bool {
-        let before = self.access.len();
+    /// Forgets an access token.
+    pub fn forget(&mut self, token: &Token) {
         let hash = token.hash();
         self.access.retain(|entry| !entry.is_of(&hash));
-        self.access.len() < before
     }
 
     /// The key of the link, from a valid access token.
@@ -176,8 +208,10 @@ impl LinkRecord {
             verified: self.verified,
             capabilities: self.capabilities.as_slice().into(),
             person: plain["person"].as_str()?.into(),
+            known_as: plain["known_as"].as_str()?.into(),
             cookies: cookies.into(),
             until: self.until,
+            used: None,
         })
     }
 }

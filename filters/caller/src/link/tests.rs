@@ -6,9 +6,15 @@ use super::*;
 
 fn made() -> (LinkRecord, LinkId, Key, Token, Token) {
     let (id, key) = (LinkId::new().unwrap(), Key::new().unwrap());
-    let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), Token::new(Kind::Refresh, id).unwrap());
-    let mut record = LinkRecord::new("client", ("Agent", true), &["orders".into()], 100, 1000);
-    record.seal(id, &key, &Sealed { person: "ada-lovelace".into(), cookies: b"sid=secret".to_vec() }).unwrap();
+    let mut record = LinkRecord::new("client", ("Agent", true), &[], 100, 1000).unwrap();
+    let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), record.refresh_token(id).unwrap());
+    record
+        .seal(
+            id,
+            &key,
+            &Sealed { person: "ada-lovelace".into(), known_as: "person-1".into(), cookies: b"sid=secret".to_vec() },
+        )
+        .unwrap();
     record.take(&key, (&access, 200), &refresh, 100).unwrap();
     (LinkRecord::read(&record.written()).unwrap(), id, key, access, refresh)
 }
@@ -19,8 +25,9 @@ fn only_its_own_tokens_open_a_link() {
     let again = Token::parse(&access.text(), Kind::Access).unwrap();
     let link = record.open(id, record.opened_by(&again, 150).unwrap()).unwrap();
     assert_eq!((&*link.person, &link.cookies[..], link.until), ("ada-lovelace", &b"sid=secret"[..], 1000));
-    assert!(link.allows("orders") && !link.allows("other"));
     assert_eq!(record.opened_by(&access, 200).unwrap_err(), Rejected::TokenExpired);
+    assert!(link.is_idle(150) && Link { used: Some(100), ..link.clone() }.is_idle(160));
+    assert!(!Link { used: Some(100), ..link }.is_idle(159));
     let other = Token::new(Kind::Access, id).unwrap();
     assert_eq!(record.opened_by(&other, 150).unwrap_err(), Rejected::TokenNotValid);
     assert!(record.refreshed_by(&refresh, 999).is_some() && record.refreshed_by(&refresh, 1000).is_none());
@@ -32,9 +39,13 @@ fn only_its_own_tokens_open_a_link() {
 
 #[test]
 fn a_token_is_of_one_kind() {
-    let token = Token::new(Kind::Refresh, LinkId::new().unwrap()).unwrap();
+    let (record, id, ..) = made();
+    let refresh = record.refresh_token(id).unwrap();
+    assert!(Token::parse(&refresh.text(), Kind::Refresh).is_some());
+    assert!(Token::parse(&refresh.text().replace("fdrt_", "fdat_"), Kind::Access).is_none());
+    let token = Token::new(Kind::Code, id).unwrap();
     assert!(Token::parse(&token.text(), Kind::Access).is_none());
-    let as_access = token.text().replace("fdrt_", "fdat_");
+    let as_access = token.text().replace("fdac_", "fdat_");
     assert_ne!(Token::parse(&as_access, Kind::Access).unwrap().hash(), token.hash());
     assert!(Token::is_like(token.text().as_bytes()) && !Token::is_like(b"fd_x"));
     for wrong in ["", "fdat_", "fdat_AAAA", "fdat_!!", &format!("{}A", as_access)] {
@@ -46,11 +57,15 @@ fn a_token_is_of_one_kind() {
 fn rotation_leaves_one_refresh_token_and_few_access_tokens() {
     let (mut record, id, key, first, old) = made();
     for _ in 0..4 {
-        let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), Token::new(Kind::Refresh, id).unwrap());
+        let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), record.refresh_token(id).unwrap());
         record.take(&key, (&access, 300), &refresh, 120).unwrap();
         assert!(record.opened_by(&access, 150).is_ok() && record.refreshed_by(&refresh, 150).is_some());
     }
     assert!(record.refreshed_by(&old, 150).is_none());
+    let again = |token: &Token| Token::parse(&token.text(), Kind::Refresh).unwrap();
+    assert!(record.has_given(&again(&old)), "an earlier one is known");
+    let of_another = LinkRecord::new("client", ("Agent", true), &[], 100, 1000).unwrap().refresh_token(id).unwrap();
+    assert!(!record.has_given(&again(&of_another)), "an invented one is not");
     assert!(record.opened_by(&first, 150).is_err(), "the oldest of too many");
 }
 

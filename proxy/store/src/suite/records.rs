@@ -260,6 +260,7 @@ async fn any_value_is_kept_as_it_is(place: &Place) {
 async fn several_are_read_as_each_of_them_is(place: &Place) {
     let records = &place.records;
     done(place, &[change("left", Expect::Absent, b"l"), change("right", Expect::Absent, b"r")]).await;
+    assert!(records.get_all(&[]).await.unwrap().is_empty());
     let several: [&[&str]; 5] =
         [&["left", "right"], &["right", "none", "left"], &["none", "left"], &["none", "no other"], &["left"]];
     for keys in several {
