@@ -203,7 +203,7 @@ fn command_explain_knows_every_alert() {
     assert!(alerts.len() > 15, "{alerts:?}");
     for alert in alerts {
         let (code, out, _) = ran(&["explain", alert]);
-        assert!(code == 0 && out.contains("what to do: "), "{alert}: {out}");
+        assert!(code == 0 && out.contains("Do: "), "{alert}: {out}");
     }
     let (code, out, err) = ran(&["explain", "no_such_reason"]);
     assert!(code == 1 && out.is_empty() && err.contains("no_such_reason"), "{err}");
@@ -219,7 +219,8 @@ fn command_help_teaches() {
             assert!(out.contains(part), "{part} in {out}");
         }
         let (code, again, _) = ran(&[&["help"], &command[..]].concat());
-        assert_eq!((code, again), (0, out), "{command:?}");
+        // The page of the manual with the same name follows.
+        assert!(code == 0 && again.starts_with(&out), "{command:?}: {again}");
     }
     assert!(!ran(&["run", "-h"]).1.contains("Examples:"), "the short one is short");
 }
