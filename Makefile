@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build dist test test-without-fast-path features fuzz clients documents deploy-check containers helm drill promises browser apps sites readiness setup keys check bench compare
+.PHONY: demo build dist docs test test-without-fast-path features fuzz clients documents deploy-check containers helm drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -21,8 +21,17 @@ dist:
 	deploy/packages/build target/dist/frontdesk target/packages/out
 	tests/packages/run target/packages/out
 
+# Builds the manual as a site with search, in target/docs/html; every link of it leads somewhere.
+docs: target/tools/bin/mdbook
+	@deploy/setup python3
+	docs/site/build $< target/docs
+
+target/tools/bin/mdbook:
+	@deploy/setup cc
+	$(CARGO) install mdbook --version 0.5.4 --locked --no-default-features --features search --root target/tools
+
 test: keys
-	@deploy/setup cc cmake openssl curl redis-server faketime nginx apache2
+	@deploy/setup cc cmake openssl curl python3 redis-server faketime nginx apache2
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 	  set -x; $(CARGO) nextest run --workspace --locked; \
 	else \

@@ -235,3 +235,20 @@ async fn access_log_names_the_forwarded_client_of_every_answer() {
         assert_eq!(line["client.address"], format!("203.0.113.{n}"), "{line}");
     }
 }
+
+/// The pages of the manual are there as plain text, where the operator's page and its refusals lead.
+#[tokio::test]
+async fn admin_has_the_manual() {
+    let (_origin, desk) = desk().await;
+    let list = desk.admin_get("/manual").await;
+    assert!(list.status == 200 && list.text().contains("runbook-reasons"), "{}", list.text());
+    let page = desk.admin_get("/manual/runbook").await;
+    assert!(page.text().starts_with("# Runbook") && page.text().contains("### FrontdeskDown"));
+    let reason = desk.admin_get("/explain/store_away").await.text();
+    assert!(reason.contains("it means: the store cannot be reached"), "{reason}");
+    let line = desk.admin_get("/explain/connection%20could%20not%20be%20accepted").await.text();
+    assert!(line.contains("raise the limit on open files"), "{line}");
+    for path in ["/manual/nothing", "/manual/../config", "/explain/", "/explain/no_such_reason"] {
+        assert_eq!(desk.admin_get(path).await.status, 404, "{path}");
+    }
+}

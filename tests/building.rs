@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 /// The first command of a section of README.
 fn first_command(section: &str) -> String {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
-    let (_, section) = readme.split_once(&format!("\n### {section}\n")).expect("the section");
+    let (_, section) = readme.split_once(&format!("\n## {section}\n")).expect("the section");
     let command = section.split_once("```sh\n").and_then(|(_, block)| block.lines().next()).expect("a command");
     command.split('#').next().unwrap_or_default().trim().to_owned()
 }
@@ -52,7 +52,7 @@ const APT: (&str, &str) = ("apt-get", "echo \"apt-get $*\"");
 
 #[test]
 fn building_as_readme_says_begins_with_what_is_missing() {
-    let build = first_command("In front of your own site");
+    let build = first_command("See it");
     assert_eq!(build, "make build");
 
     // Nothing is missing.

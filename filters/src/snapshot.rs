@@ -260,11 +260,6 @@ impl Snapshot {
         // AHP answers the questions of all dialects.
         ahp::delivery(&self.converse, ticket)
     }
-
-    /// The media type with which a client requests the AHP manifest in place of a page.
-    pub fn instead_of_page(&self) -> &'static str {
-        ahp::MEDIA_TYPE
-    }
 }
 
 /// Adds the agent skills, which name the addresses of everything else.

@@ -30,6 +30,7 @@ mod jobs;
 mod label;
 mod live;
 mod logs;
+mod manual;
 mod metrics;
 mod outbound;
 mod pingora_head;

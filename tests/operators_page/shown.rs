@@ -56,9 +56,16 @@ async fn page_counts_who_comes_and_what_is_refused() {
         assert_eq!(desk.metric(&format!("frontdesk_visits_total{{who=\"{who}\"}}")).await, Some(count), "{who}");
     }
     let page = read(&desk).await;
-    for word in
-        ["rate_limited", "POST x.get", "POST x.do", "auth_required", "Robby/1", "10 of 10", "127.0.0.1, says to be"]
-    {
+    for word in [
+        "href=\"/explain/rate_limited\"",
+        "href=\"/manual/runbook\"",
+        "POST x.get",
+        "POST x.do",
+        "auth_required",
+        "Robby/1",
+        "10 of 10",
+        "127.0.0.1, says to be",
+    ] {
         assert!(page.contains(word), "{word} in {page}");
     }
     assert!(!page.contains("secret-input") && !page.contains(FULL), "{page}");

@@ -1,6 +1,10 @@
 //! Minimal implementations of `Outside`, for tests.
 
-use std::{collections::BTreeSet, io, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
+};
 
 pub use super::Nowhere;
 use super::{
@@ -67,6 +71,50 @@ fn known(all: Keys, table: &Table, trail: &KeyPath, found: &mut BTreeSet<String>
             known(all, table, &trail, found);
         }
         found.insert(trail.to_string());
+    }
+}
+
+/// What a key may hold, in words, by its dotted path. A text has none: its default or example shows its form.
+pub fn kinds_of_keys(extensions: Extensions) -> BTreeMap<String, String> {
+    let mut kinds = BTreeMap::new();
+    kinds_in(Keys(extensions), &ROOT, &KeyPath::Top, &mut kinds);
+    kinds
+}
+
+fn kinds_in(all: Keys, table: &Table, trail: &KeyPath, found: &mut BTreeMap<String, String>) {
+    for key in all.of(table) {
+        let trail = trail.key(key.name);
+        if let Kind::Sub(table) | Kind::Subs(table) = &key.kind {
+            kinds_in(all, table, &trail, found);
+        }
+        let required = if key.required { "required" } else { "" };
+        let words = [in_words(&key.kind), required.to_owned()];
+        found.insert(
+            trail.to_string(),
+            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("; "),
+        );
+    }
+}
+
+fn in_words(kind: &Kind) -> String {
+    let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    match kind {
+        Kind::Any | Kind::Text(_) | Kind::TextOr(..) | Kind::LeftOut(_) => String::new(),
+        Kind::Bool => "`true`, `false`".to_owned(),
+        // The largest number that fits is no bound to tell.
+        Kind::Int(from, to) if *to >= super::keys::BOUNDED => format!("{from} or more"),
+        Kind::Int(from, to) => format!("{from} to {to}"),
+        Kind::OneOf(numbers) => numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        Kind::Fraction => "0 to 1".to_owned(),
+        Kind::Word(words) => one_of(words),
+        Kind::Usually(words) => format!("{}, or another word", one_of(words)),
+        Kind::File => "a file".to_owned(),
+        Kind::FileOrUrl => "a file, or an https URL".to_owned(),
+        Kind::Dir => "a directory".to_owned(),
+        Kind::List(_) => "a list".to_owned(),
+        Kind::OneOrList(_) => "one, or a list".to_owned(),
+        Kind::Map(_) | Kind::Sub(_) => "a table".to_owned(),
+        Kind::Subs(_) => "tables".to_owned(),
     }
 }
 

@@ -12,6 +12,8 @@ mod mistakes;
 mod outside;
 mod policy;
 mod recipes;
+#[cfg(all(feature = "agtp", feature = "handoff", feature = "harness-gateway"))]
+mod reference;
 mod rules;
 #[cfg(feature = "agtp")]
 mod verbs;

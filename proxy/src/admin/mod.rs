@@ -9,6 +9,7 @@ mod body;
 mod desk;
 mod guard;
 mod links;
+mod manual;
 mod page;
 mod state;
 
@@ -127,6 +128,9 @@ impl Admin {
         let request = session.req_header();
         let (path, query) = (request.uri.path(), request.uri.query().unwrap_or(""));
         let reads = matches!(request.method, Method::GET | Method::HEAD);
+        if let Some(answer) = manual::answer(path) {
+            return if reads { answer } else { not_allowed("GET, HEAD") };
+        }
         let operator = || guard::check_operator(request, &self.live);
         match (path, reads, &request.method) {
             ("/livez" | "/healthz" | "/live", true, _) => text(StatusCode::OK, "ok\n"),
@@ -239,6 +243,8 @@ const INDEX: &str = "frontdesk: the operator's address\n\n\
     GET  /readyz[?verbose] it takes requests\n\
     GET  /metrics          for Prometheus\n\
     GET  /config           what is running, and why the last reload failed\n\
+    GET  /manual[/PAGE]    the manual\n\
+    GET  /explain/WORD     what a reason, an alert, a metric or a log line means, and what to do\n\
     GET  /desk             what agents have asked a person, and wait for\n\
     POST /desk/ID          the person's answer\n\
     POST /links/end        end all that people have allowed an agent: client=ID; needs the operator's token\n\

@@ -1,9 +1,28 @@
-//! `frontdesk demo`: starts the bundled example site and Frontdesk in front of it.
+//! `frontdesk demo`: starts the bundled example site and Frontdesk in front of it, and shows what an agent gets.
 
-use std::{collections::HashMap, net::SocketAddr, process::ExitCode, sync::Arc};
+mod tour;
 
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use ring::{
+    digest::{SHA256, digest},
+    rand::{SecureRandom, SystemRandom},
+};
 use tokio::sync::watch;
 
+use self::tour::{Stop, Tour};
 use crate::{
     accept::{self, Gate, Manner, WithFastPath},
     boot::{self, Beside},
@@ -13,10 +32,15 @@ use crate::{
 };
 
 const DECLARATION: &str = include_str!("../../../conf/travel.toml");
+/// The tour speaks for itself.
+const QUIET: &str = "\n[log]\naccess = false\nlevel = \"error\"\n";
 /// Connections from Frontdesk to the site.
 const CONNECTIONS: usize = 1024;
+/// The variable with the hash of the key that may call.
+const KEY_HASH: &str = "TRAVEL_KEY_SHA256";
 
-pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
+/// Runs until a signal ends it; with `only_tour`, until the tour is over.
+pub(super) fn demo(listen: SocketAddr, admin: SocketAddr, only_tour: bool) -> ExitCode {
     // Bind before the runtime exists: the configuration has to name the port.
     let bound = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| {
         l.set_nonblocking(true)?;
@@ -29,114 +53,131 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
     let origin = format!("http://{listen}");
     // One file for each process, so that two demos at once do not mix.
     let audit = std::env::temp_dir().join(format!("frontdesk-demo-{}.jsonl", std::process::id()));
-    let variables = HashMap::from([
+    let mut variables = HashMap::from([
         ("TRAVEL_URL".into(), format!("http://{address}")),
         ("TRAVEL_ORIGIN".into(), origin.clone()),
         ("TRAVEL_AUDIT".into(), audit.to_string_lossy().into_owned()),
     ]);
+    let key = match only_tour || std::env::var_os(KEY_HASH).is_none() {
+        true => match random_key() {
+            Ok(key) => Some(key),
+            Err(not_started) => return not_started.tell(),
+        },
+        false => None,
+    };
+    if let Some(key) = &key {
+        variables.insert(KEY_HASH.into(), hex(digest(&SHA256, key.as_bytes()).as_ref()));
+    }
+    let text = if only_tour { format!("{DECLARATION}{QUIET}") } else { DECLARATION.to_owned() };
     let source = Source {
         path: "conf/travel.toml".into(),
-        text: Some(DECLARATION.into()),
+        text: Some(text),
         variables,
         listen: Some(listen),
         admin: Some(admin),
     };
+    let failed = Arc::new(AtomicBool::new(false));
+    let told = failed.clone();
     let site: Beside = Box::new(move |live, metrics| {
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let (keep, drain) = watch::channel(false);
-        invite(&live, listen, admin);
-        let gate = Gate::new(live, metrics, CONNECTIONS, drain);
+        let gate = Gate::new(live.clone(), metrics, CONNECTIONS, drain);
         let server = Arc::new(WithFastPath::long(Server(Travel::new(&origin))));
         tokio::spawn(async move {
             let _keep = keep;
             accept::listen(gate, Arc::new(listener), Manner::plain(), server).await;
+        });
+        tokio::spawn(async move {
+            let converse = live.current().snapshot.settings.paths.converse.path.clone();
+            eprintln!("\nExample Travel is at {origin}/ with Frontdesk in front of it.\n");
+            let shown = guide(&Tour::new(origin, converse, key)).await;
+            if let Err(why) = &shown {
+                eprintln!("frontdesk: the tour broke off: {why}");
+            }
+            if !only_tour {
+                return invite(&live, listen, admin);
+            }
+            told.store(shown.is_err(), Relaxed);
+            eprintln!("That was the tour. `frontdesk demo` starts the same site and goes on until Ctrl-C.");
+            // As from outside. A process may always send itself a signal.
+            let _ = kill(Pid::this(), Signal::SIGTERM);
         });
     });
     let ended = boot::run(source, false, Some(site));
     // The process id in the name is of no use after the end. A missing file is no failure.
     let _ = std::fs::remove_file(&audit);
     match ended {
+        Ok(()) if failed.load(Relaxed) => ExitCode::FAILURE,
         Ok(()) => ExitCode::SUCCESS,
         Err(not_started) => not_started.tell(),
     }
 }
 
-/// The comments of commands up to this length start in one column.
-const COLUMN: usize = 88;
+/// A key for this process alone.
+fn random_key() -> Result<String, boot::NotStarted> {
+    let mut bytes = [0; 12];
+    let made = SystemRandom::new().fill(&mut bytes);
+    made.map_err(|_| boot::NotStarted(vec!["the system gives no random numbers".to_owned()]))?;
+    Ok(hex(&bytes))
+}
 
-/// Prints commands to try, each with what it shows.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Takes the tour, and prints each stop as soon as it is done.
+async fn guide(tour: &Tour) -> Result<(), String> {
+    show(&tour.read().await?);
+    show(&tour.ask().await?);
+    show(&tour.hold().await?);
+    Ok(())
+}
+
+fn show(Stop { title, lines, result }: &Stop) {
+    eprintln!("{title}");
+    lines.iter().for_each(|line| eprintln!("  {line}"));
+    result.lines().for_each(|line| eprintln!("  → {line}"));
+    eprintln!();
+}
+
+/// Prints what else there is to try, each with what it shows.
 fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
     let running = live.current();
     let snapshot = &running.snapshot;
-    let json = "-H 'Content-Type: application/json' -d";
-    let question = r#"{"ahp":"0.1","capability":"content_search","query":"How heavy may a checked bag be?"}"#;
-    let converse = &snapshot.settings.paths.converse.path;
     let mut tries = vec![
         (format!("curl -sI http://{listen}/"), "the Link header that agents look for"),
         (
-            format!("curl -s  http://{listen}/ | grep -i 'AI Agent Notice'"),
+            format!("curl -s http://{listen}/ | grep -i 'AI Agent Notice'"),
             "the notice in every page, which people do not see",
         ),
-        (format!("curl -s  http://{listen}/help/baggage.md"), "a page of the site as Markdown"),
-        (
-            format!("curl -s  http://{listen}{converse} {json} '{question}'"),
-            "a question in plain words, answered from the pages",
-        ),
-        (
-            format!(
-                "curl -s  http://{listen}/agent/flights/search {json} '{{\"origin\":\"MAD\",\"destination\":\"NRT\"}}'"
-            ),
-            "a call of the site's own API, as the contract describes it",
-        ),
     ];
-    let paths = snapshot.endpoints.documents();
-    let shown = paths.into_iter().filter(|path| !is_one_of_many(path));
-    tries.extend(shown.map(|path| (format!("curl -s  http://{listen}{path}"), about(path))));
-    let instead = snapshot.instead_of_page();
-    let shows = "the manifest in the place of any page, for agents that ask for it";
-    tries.push((format!("curl -s  http://{listen}/ -H 'Accept: {instead}'"), shows));
-    tries.push((format!("curl -s  http://{admin}/metrics"), "what Frontdesk counts"));
+    let documents = snapshot.endpoints.documents();
+    let shown = documents.into_iter().filter_map(|path| Some((format!("curl -s http://{listen}{path}"), about(path)?)));
+    tries.extend(shown);
+    tries.push((format!("curl -s http://{admin}/metrics"), "what Frontdesk counts"));
     if let Some(audit) = &snapshot.settings.audit {
         tries.push((format!("tail -f {}", audit.path.display()), "which agent called what, as it happens"));
     }
-    eprintln!("\nExample Travel is at http://{listen}/ with Frontdesk in front of it. Try, in another terminal:\n");
-    let widths = tries.iter().map(|(command, _)| command.len());
-    let width = widths.filter(|width| *width <= COLUMN).max().unwrap_or(0);
+    eprintln!("The lines above work in another terminal. So do these:\n");
+    let width = tries.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     for (command, shows) in tries {
         eprintln!("  {command:width$}  # {shows}");
     }
-    eprintln!("\nCtrl-C ends it.\n");
+    eprintln!("\nThe operator's page: http://{admin}/   The manual: frontdesk help");
+    eprintln!("Ctrl-C ends it.\n");
 }
 
-/// Whether it says what another document of the list says too, or is one that the index of skills leads to.
-fn is_one_of_many(path: &str) -> bool {
-    path.ends_with("/SKILL.md")
-        || matches!(path, "/.well-known/mcp/server-card.json" | "/.well-known/mcp.json")
-        || path.starts_with("/.well-known/oauth-protected-resource/")
-}
-
-/// The purpose of a document.
-fn about(path: &str) -> &'static str {
-    match path {
+/// The purpose of a document, for those that show something of their own.
+fn about(path: &str) -> Option<&'static str> {
+    Some(match path {
         "/.well-known/agent.json" => "the AHP manifest: what agents can ask and call here",
         "/.well-known/agent-interface.toml" => {
             "the AICP contract: each capability, its risk, and what a person confirms"
         }
-        "/.well-known/agent-interface" => "the AICP contract as TOML or JSON, by Accept",
-        "/.well-known/agent-interface.sig" => "the signature of the contract",
-        "/.well-known/agent-card.json" => "the A2A agent card: where agents of other makers ask and call",
-        "/.well-known/agtp" => "where agents that speak AGTP go on",
-        "/.well-known/api-catalog" => "a list of all that can be called (RFC 9727)",
         "/openapi.json" => "the capabilities as OpenAPI, for GPT Actions and generators of clients",
         "/llms.txt" => "the pages of the site in one list, for language models",
-        "/llms-full.txt" => "all pages of the site in one text",
-        "/sitemap.xml" => "all pages of the site with their dates, for crawlers",
         "/auth.md" => "what needs a credential, and how to get one",
-        "/.well-known/oauth-protected-resource" => "whose tokens are taken (RFC 9728)",
-        "/.well-known/ai-catalog.json" => "all documents for agents with their types",
-        "/.well-known/agent-skills/index.json" => "agent skills: how to read, ask and call the site",
-        "/.well-known/webmcp.js" => "the script for an agent in the browser",
-        "/mcp/server-card" => "the MCP server card: where MCP is, and which versions",
-        _ => "a document for agents",
-    }
+        "/.well-known/ai-catalog.json" => "every other document for agents, with its type",
+        _ => return None,
+    })
 }

@@ -161,7 +161,7 @@ enum Command {
     /// Run in front of a bundled example site.
     ///
     /// The demo starts a travel site with flights and bookings, and Frontdesk in front of it. It
-    /// prints commands to try.
+    /// reads a page, asks a question and holds a fare, and prints each with the lines to paste.
     #[cfg(feature = "demo")]
     #[command(verbatim_doc_comment)]
     Demo {
@@ -171,6 +171,9 @@ enum Command {
         /// The admin address.
         #[arg(long, default_value = "127.0.0.1:9901", value_parser = read_address)]
         admin: SocketAddr,
+        /// End after what is shown.
+        #[arg(long)]
+        tour: bool,
     },
     /// Say what a reason, an alert, a metric or a log message means, and what to do about it.
     Explain {
@@ -312,7 +315,7 @@ pub fn main() -> ExitCode {
         Command::Firewall { file } => firewall::firewall(file),
         Command::Health { admin, live } => health::health(admin, live),
         #[cfg(feature = "demo")]
-        Command::Demo { listen, admin } => demo::demo(listen, admin),
+        Command::Demo { listen, admin, tour } => demo::demo(listen, admin, tour),
         #[cfg(not(feature = "demo"))]
         Command::Demo(_) => left_out::refuse("frontdesk demo", "demo"),
         Command::Explain { words } => manual::explain(&words),

@@ -29,7 +29,9 @@ impl View<'_> {
         html.raw("<section id=\"declared\">");
         config::declared(&mut html, self);
         html.raw("</section></main>");
-        html.raw("<footer><p>Also here, for machines: <a href=\"/metrics\">/metrics</a>");
+        html.raw("<footer><p><a href=\"/manual\">The manual</a>, <a href=\"/manual/runbook\">what to do about an alert</a>, ");
+        html.raw("<a href=\"/manual/runbook-reasons\">what a reason means</a>.");
+        html.raw(" Also here, for machines: <a href=\"/metrics\">/metrics</a>");
         // On other addresses these links need a token, which a browser does not send with a link.
         if self.admin.live.bound().admin.ip().is_loopback() {
             html.raw(" <a href=\"/config\">/config</a> <a href=\"/readyz?verbose\">/readyz?verbose</a>");

@@ -30,7 +30,8 @@ pub(super) fn refused(html: &mut Html, view: &View<'_>) {
             Some(asked) => html.text(&one.method).raw(" ").text(asked),
             None => html.text(&one.method).raw("</code> <span class=\"quiet\">nothing declared</span><code>"),
         };
-        html.raw("</code></td><td><code>").raw(one.reason).raw("</code> <span class=\"quiet\">").number(one.status);
+        html.raw("</code></td><td><a href=\"/explain/").raw(one.reason).raw("\"><code>").raw(one.reason);
+        html.raw("</code></a> <span class=\"quiet\">").number(one.status);
         html.raw("</span>");
         html.raw("</td><td class=\"long\">");
         match (&one.who, one.proof) {

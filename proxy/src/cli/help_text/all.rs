@@ -239,9 +239,17 @@ fn every() -> Vec<CommandHelp> {
             command: "demo",
             examples: vec![
                 e("at http://127.0.0.1:8080", "demo"),
+                e("in a minute, and then end", "demo --tour"),
                 e("at another address", "demo --listen 127.0.0.1:8090 --admin 127.0.0.1:9911"),
             ],
-            parts: &[(CODES, &[("0", "a signal ended it"), ("1", "it could not start"), ("2", MISUSE)])],
+            parts: &[(
+                CODES,
+                &[
+                    ("0", "a signal ended it, or the tour is over"),
+                    ("1", "it could not start, or the tour broke off"),
+                    ("2", MISUSE),
+                ],
+            )],
             next: "The demo prints commands to try in another terminal. frontdesk run --upstream URL does the same for \
                    your own site.",
         },

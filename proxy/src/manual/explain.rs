@@ -1,12 +1,12 @@
 //! Finds what the manual says about a reason, an alert, a metric or a log message.
 //!
 //! The manual keeps such words in tables: the first cell names them in backticks, the other cells say what they mean and
-//! what to do. Some stand in paragraphs. A word in backticks that is exactly the asked one comes first; only without any
-//! such place are lines shown that contain the asked text.
+//! what to do. An alert of the runbook is a heading of its own. These are the entries of a word. Without any, paragraphs
+//! are shown that name it in backticks; without those too, lines that contain the asked text.
 
-use std::{fmt::Write, process::ExitCode};
+use std::fmt::Write;
 
-use super::{PAGES, said};
+use super::PAGES;
 
 /// Maximum places that are shown where only a part matches.
 const MOST: usize = 12;
@@ -22,18 +22,10 @@ struct Place {
     cells: Vec<&'static str>,
 }
 
-/// Prints what the manual says about a word, or a part of a log line.
-pub(in crate::cli) fn explain(words: &[String]) -> ExitCode {
-    let asked = words.join(" ");
-    let found = find(&asked);
-    if found.is_empty() {
-        eprintln!("frontdesk: the manual says nothing of {asked:?}");
-        eprintln!(
-            "Ask for a reason (store_away), an alert, a metric, or some words of a log message; or: frontdesk help"
-        );
-        return ExitCode::from(1);
-    }
-    said(found.iter().map(Place::text).collect::<Vec<_>>().join("\n").as_bytes())
+/// What the manual says about a word, or a part of a log line; `None`: nothing.
+pub fn explain(asked: &str) -> Option<String> {
+    let found = find(asked);
+    (!found.is_empty()).then(|| found.iter().map(Place::text).collect::<Vec<_>>().join("\n"))
 }
 
 /// The places that name it, or else that contain it.
@@ -43,7 +35,11 @@ fn find(asked: &str) -> Vec<Place> {
         return Vec::new();
     }
     let places: Vec<Place> = PAGES.iter().flat_map(|page| places(page.name, page.text)).collect();
-    let (named, other): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| place.names(asked));
+    let (entries, other): (Vec<_>, Vec<_>) = places.into_iter().partition(|place| place.is_entry_of(asked));
+    if !entries.is_empty() {
+        return entries;
+    }
+    let (named, other): (Vec<_>, Vec<_>) = other.into_iter().partition(|place| place.names(asked));
     if !named.is_empty() {
         return named;
     }
@@ -86,6 +82,14 @@ fn cells(row: &'static str) -> Vec<&'static str> {
 }
 
 impl Place {
+    /// Whether it is about this word: a row whose first cell names it, or what stands below a heading of this name.
+    fn is_entry_of(&self, word: &str) -> bool {
+        match self.columns.is_empty() {
+            true => self.heading == word,
+            false => self.names(word),
+        }
+    }
+
     /// Whether it names this word: in the first cell, or anywhere in a paragraph.
     fn names(&self, word: &str) -> bool {
         let lines = if self.columns.is_empty() { &self.cells[..] } else { &self.cells[..1] };
@@ -105,7 +109,8 @@ impl Place {
         for (at, cell) in self.cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
             let column = self.columns.get(at).filter(|column| !column.is_empty());
             let column = column.map(|column| format!("{}: ", column.replace('`', ""))).unwrap_or_default();
-            let _ = writeln!(out, "  {column}{}", without_links(cell));
+            let plain = without_links(cell).replace("**", "").replace("\\|", "|");
+            let _ = writeln!(out, "  {column}{plain}");
         }
         out
     }
@@ -141,10 +146,13 @@ mod tests {
     #[test]
     fn a_reason_an_alert_a_metric_and_a_log_message_are_explained() {
         let reason = text("store_away");
-        assert!(reason.contains("Frontdesk cannot take it now (frontdesk help errors)"), "{reason}");
-        assert!(reason.contains("the operator: the store cannot be reached"), "{reason}");
-        assert!(text("token_expired").contains("401: why"));
-        assert!(text("FrontdeskConfigNotTaken").contains("what to do: run `frontdesk check FILE`"));
+        assert!(reason.contains("Frontdesk cannot take it now (frontdesk help runbook-reasons)"), "{reason}");
+        assert!(reason.contains("it means: the store cannot be reached"), "{reason}");
+        assert!(text("token_expired").contains("look at: the clock of this machine"));
+        assert!(text("key_unknown").contains("`printf %s KEY | sha256sum`"));
+        let alert = text("FrontdeskConfigNotTaken");
+        assert!(alert.contains("- Do: run `frontdesk check FILE`") && !alert.contains("**"), "{alert}");
+        assert_eq!(alert.matches("(frontdesk help").count(), 1, "only its own entry: {alert}");
         assert!(text("frontdesk_rejections_total").contains("what was refused"));
         let line = text("connection could not be accepted");
         assert!(line.contains("what to do: raise the limit on open files"), "{line}");
