@@ -74,12 +74,15 @@ mod tests {
     #[test]
     fn so_many_agents_are_remembered() {
         let shelf = Shelf::default();
-        for n in 0..MOST {
-            assert!(run(end_all_of(&shelf, &format!("client {n}"))).unwrap());
-        }
+        let now = shelf.now();
+        let before: BTreeMap<String, u64> = (1..MOST).map(|n| (format!("client {n}"), now - 1)).collect();
+        let put = Put::Value(serde_json::to_vec(&before).unwrap().into(), KEPT);
+        run(shelf.commit(&[Change { key: PLACE.to_owned(), expect: Expect::Absent, put }])).unwrap();
+        assert!(run(end_all_of(&shelf, "client 0")).unwrap());
         assert!(!run(end_all_of(&shelf, "one more")).unwrap());
         assert!(run(end_all_of(&shelf, "client 7")).unwrap(), "again");
-        let (ended, now) = (run(EndedClients::read(&shelf)).unwrap(), shelf.now());
-        assert!(ended.have("client 7", now) && !ended.have("client 7", now + 5) && !ended.have("one more", now));
+        let ended = run(EndedClients::read(&shelf)).unwrap();
+        assert!(ended.have("client 7", now) && !ended.have("client 7", now + 3600));
+        assert!(!ended.have("client 6", now) && !ended.have("one more", now));
     }
 }
