@@ -15,6 +15,10 @@ use super::{
 
 /// From so many links on, in percent of its text, a passage leads to answers and is none.
 const LINKED: u8 = 65;
+/// The index of a book: so many links, in percent of its text, at least so many, and no more than so many bytes beside each.
+const INDEXED: u8 = 40;
+const ENTRIES: usize = 4;
+const BESIDE: usize = 24;
 /// What stands on so many pages, and on one page in so many, belongs to the site and not to the page.
 const PAGES: usize = 5;
 const SHARE: usize = 3;
@@ -70,11 +74,18 @@ impl Repeated {
 /// Is a passage no answer to anything?
 pub(super) fn is_no_answer(markdown: &str, part: &Part, headings: &[String]) -> bool {
     let text = &markdown[part.range.clone()];
-    if part.linked >= LINKED && part.form != Form::Code {
+    if part.form != Form::Code && (part.linked >= LINKED || is_index(text, part.linked)) {
         return true;
     }
     asks_for_consent(text) && !headings.iter().any(|heading| is_about_cookies(heading))
         || plain::text(text).0.chars().filter(|c| c.is_alphanumeric()).count() < 2
+}
+
+/// Is it terms with the places where they are explained: "keys: Section 8.1, Section 8.2"?
+fn is_index(text: &str, linked: u8) -> bool {
+    let links = text.matches("](").count();
+    let size = plain::text(text).0.len();
+    linked >= INDEXED && links >= ENTRIES && (size - size * usize::from(linked.min(100)) / 100) <= BESIDE * links
 }
 
 fn asks_for_consent(text: &str) -> bool {
@@ -105,6 +116,8 @@ mod tests {
     fn contents_and_banners_are_no_answers() {
         assert_eq!(answers("# Contents\n\n- [One thing](/1)\n- [Another thing](/2)\n"), 0);
         assert_eq!(answers("We use cookies. [Accept all](/c) or choose which you consent to.\n"), 0);
+        let index = "keys: [Section 8.1](/8#1), [Section 8.2](/8#2)\n\nlines: [Section 3.1](/3#1)\n\nports: [3.5](/3#5), [4.26](/4#26)\n";
+        assert_eq!(answers(&format!("# Index\n\n{index}")), 0);
         assert_eq!(answers("# Cookies\n\nWe set one cookie. You need not accept it.\n"), 1);
         assert_eq!(answers("# Prices\n\nA ticket costs 24 EUR, see [the list](/l).\n"), 1);
     }

@@ -13,16 +13,24 @@ const CLAIMED: f32 = 0.5;
 const CLAIMED_GUESSED: f32 = 0.65;
 /// Figures, and the share of answers that are right from there on; below the second nothing is claimed. That of large sites,
 /// and that of small ones.
-const CURVE: [(f32, f32); 4] = [(0.0, 0.0), (0.36, 0.5), (0.72, 0.8), (1.0, 0.99)];
-const CURVE_OF_SMALL: [(f32, f32); 4] = [(0.0, 0.0), (0.635, 0.5), (0.885, 0.8), (1.0, 0.99)];
+const CURVE: [(f32, f32); 4] = [(0.0, 0.0), (0.325, 0.5), (0.72, 0.8), (1.0, 0.99)];
+const CURVE_OF_SMALL: [(f32, f32); 4] = [(0.0, 0.0), (0.57, 0.5), (0.885, 0.8), (1.0, 0.99)];
+/// The most where two sections fit alike, and how much more for how far the first is ahead.
+const TIED: f32 = 0.7;
+const AHEAD: f32 = 0.6;
+/// No answer is wrong for certain, and none right.
+const LEAST: f32 = 0.01;
+const MOST: f32 = 0.99;
 /// So many words of a question that stand in a passage as they are say that it is about the same; more say no more.
 const WORDS: u32 = 6;
 /// What a name takes off that the site never mentions.
 const UNMENTIONED: f32 = 0.843;
-/// How near a meaning is, and the share of answers that are right there; what counts for how much beside words.
-const NEARNESS: [(f32, f32); 5] = [(0.0, 0.0), (0.17, 0.45), (0.3, 0.7), (0.45, 0.86), (0.8, 0.99)];
-const MEANING: f32 = 0.7;
-/// From here on a passage is what was meant.
+/// With a model: what the nearness of the meaning counts for, what the figure by words does, and what both have to exceed.
+const NEARNESS: f32 = 5.5;
+const BY_WORDS: f32 = 0.57;
+const OFFSET: f32 = 1.14;
+/// From here on a passage is near enough to be listed, and is what was meant.
+const MAY_MEAN: f32 = 0.17;
 pub(super) const MEANT: f32 = 0.3;
 /// Small and large sites, as the binary logarithm of their passages.
 const SMALL: f32 = 5.0;
@@ -33,9 +41,13 @@ const LIKELY: f32 = 0.2;
 const HELD: f32 = 0.4;
 const NEAR: f32 = 0.2;
 
-/// From 0 to 1, by the best passage.
+/// From 0 to 1, by the best passage, and by how far it is ahead of the next section: of two that fit alike, either may be
+/// the one.
 pub(super) fn of(index: &Index, asked: &Asked, ranked: &[Ranked]) -> f32 {
-    ranked.first().map_or(0.0, |best| of_one(index, asked, best))
+    let Some((best, others)) = ranked.split_first() else { return 0.0 };
+    let section = |ranked: &Ranked| index.entries[ranked.entry].section;
+    let next = others.iter().find(|other| section(other) != section(best)).map_or(0.0, Ranked::fit);
+    of_one(index, asked, best).min(TIED + AHEAD * (best.fit() - next))
 }
 
 fn of_one(index: &Index, asked: &Asked, best: &Ranked) -> f32 {
@@ -53,14 +65,13 @@ fn of_one(index: &Index, asked: &Asked, best: &Ranked) -> f32 {
         - 0.1978 * passages
         - unmentioned
         - 2.188;
+    if let Some(near) = best.near {
+        return logistic(NEARNESS * near + BY_WORDS * large - OFFSET).clamp(LEAST, MOST);
+    }
     let small = 2.49 * share + 0.908 * best.score - 2.191;
     let (large, small) = (calibrated(&CURVE, logistic(large)), calibrated(&CURVE_OF_SMALL, logistic(small)));
     let size = ((passages - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0);
-    let by_words = small + size * (large - small);
-    match best.near {
-        Some(near) => MEANING * calibrated(&NEARNESS, near) + (1.0 - MEANING) * by_words,
-        None => by_words,
-    }
+    small + size * (large - small)
 }
 
 fn logistic(figure: f32) -> f32 {
@@ -74,7 +85,7 @@ fn calibrated(curve: &[(f32, f32)], figure: f32) -> f32 {
     for point in curve {
         if figure <= point.0 {
             let part = (figure - last.0) / (point.0 - last.0).max(f32::MIN_POSITIVE);
-            return (last.1 + part * (point.1 - last.1)).clamp(0.01, 0.99);
+            return (last.1 + part * (point.1 - last.1)).clamp(LEAST, MOST);
         }
         last = *point;
     }
@@ -93,7 +104,7 @@ pub(super) fn is_likely(index: &Index, asked: &Asked, ranked: &[Ranked]) -> bool
 
 /// Does a passage hold enough of a question to be listed?
 pub(super) fn may_answer(asked: &Asked, ranked: &Ranked) -> bool {
-    asked.share(ranked.covered) >= HELD || ranked.near.is_some_and(|near| near >= NEARNESS[1].0)
+    asked.share(ranked.covered) >= HELD || ranked.near.is_some_and(|near| near >= MAY_MEAN)
 }
 
 /// Does it hold something of it?
@@ -108,8 +119,8 @@ mod tests {
     #[test]
     fn a_better_figure_is_a_higher_confidence() {
         let all: Vec<f32> = (0..=100).map(|n| calibrated(&CURVE, n as f32 / 100.0)).collect();
-        assert!(all.windows(2).all(|pair| pair[0] < pair[1] || pair[1] == 0.01), "{all:?}");
-        assert!(calibrated(&CURVE, 0.35) < CLAIMED && calibrated(&CURVE, 0.37) > CLAIMED);
+        assert!(all.windows(2).all(|pair| pair[0] < pair[1] || pair[1] == LEAST), "{all:?}");
+        assert!(calibrated(&CURVE, 0.32) < CLAIMED && calibrated(&CURVE, 0.33) > CLAIMED);
         assert!(calibrated(&CURVE, 0.71) < SURE && calibrated(&CURVE, 0.73) > SURE);
     }
 }

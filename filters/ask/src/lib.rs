@@ -33,6 +33,7 @@ mod lead;
 mod links;
 mod markdown;
 mod meaning;
+mod particles;
 mod passage;
 mod plain;
 mod question;

@@ -55,13 +55,16 @@ pub(super) fn blocks(markdown: &str) -> Vec<Block> {
             continue;
         }
         let inside_item = indent >= 2 && matches!(open, Some(Block { kind: Kind::Item, .. }));
-        if let Some(opened) = fence_of(text) {
+        // Code may be the first thing that an item holds.
+        let held = item_text(text);
+        if let Some(opened) = fence_of(held) {
             fence = Some(opened);
             match (&mut open, inside_item) {
                 (Some(block), true) => block.range.end = range.end,
                 _ => {
                     found.extend(open.take());
-                    open = Some(Block { kind: Kind::Code, range });
+                    let kind = if held.len() < text.len() { Kind::Item } else { Kind::Code };
+                    open = Some(Block { kind, range });
                 }
             }
             blank = false;
@@ -117,6 +120,15 @@ pub(super) fn heading(line: &str) -> Option<(u8, &str)> {
     ((1..=6).contains(&level) && begins).then(|| (level as u8, rest.trim()))
 }
 
+/// What a line holds behind the marks of all items that begin in it.
+fn item_text(line: &str) -> &str {
+    let mut text = line;
+    while let Some(inner) = item(text) {
+        text = inner;
+    }
+    text
+}
+
 /// The text of `- an item` or `3. an item`.
 pub(super) fn item(line: &str) -> Option<&str> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -169,8 +181,15 @@ mod tests {
     }
 
     #[test]
+    fn code_may_begin_an_item() {
+        let page = "- ```\n  # code\n  ```\n- one\n  - ```\n    # more\n    ```\n\n# A heading\n";
+        let [first, second] = ["- ```\n  # code\n  ```", "- one\n  - ```\n    # more\n    ```"];
+        assert_eq!(cut(page), [(Kind::Item, first), (Kind::Item, second), (Kind::Heading(1), "# A heading")]);
+    }
+
+    #[test]
     fn hostile_pages_are_cut_in_linear_time() {
-        for text in ["#", "- \n", "|", "```\n", "\n", "  x\n", "1. "] {
+        for text in ["#", "- \n", "- ", "|", "```\n", "\n", "  x\n", "1. "] {
             let begun = std::time::Instant::now();
             blocks(&text.repeat(1_000_000 / text.len()));
             assert!(begun.elapsed().as_secs() < 20, "{text}");

@@ -1,8 +1,8 @@
 //! Passages found by what they mean: vectors that a model makes of passages and questions, compared by their angle.
 //!
 //! The model is the operator's and works elsewhere; here are its vectors, one a text, and how they are searched. They are
-//! brought together with the search for words by the ranks of both. A vector belongs to a text and not to a page: what is
-//! moved is not computed again.
+//! brought together with the search for words: how near a meaning is adds to how well the words fit. A vector belongs to a
+//! text and not to a page: what is moved is not computed again.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -39,6 +39,8 @@ pub trait Embeddings: Send + Sync {
 
 /// Passages that a question finds by meaning.
 const FOUND: usize = 96;
+/// So many passages of ten need a vector before a meaning is searched for.
+const ENOUGH: usize = 9;
 /// The longest text that a vector is made of, in bytes; models read about 256 tokens.
 const TEXT: usize = 1_600;
 /// The largest vector that is kept.
@@ -322,7 +324,10 @@ impl Library {
         let Some(meaning) = &self.meaning else { return Vec::new() };
         meaning.vectors.read(|table| {
             let mut fit = Table { size: table.size, ..Table::default() };
-            let Some(vector) = fit.fitted(vector).filter(|_| table.size > 0) else { return Vec::new() };
+            // Few passages with a vector would take the place of better ones that have none so far.
+            let is_enough = table.marks.len() * 10 >= meaning.entries.len() * ENOUGH;
+            let vector = fit.fitted(vector).filter(|_| table.size > 0 && is_enough);
+            let Some(vector) = vector else { return Vec::new() };
             let here = |(cosine, mark)| Some((cosine, *meaning.entries.get(mark)?));
             let mut found: Vec<(f32, u32)> = table.cosines(&vector).zip(&table.marks).filter_map(here).collect();
             found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

@@ -7,6 +7,7 @@ use std::{collections::HashMap, ops::Range};
 
 use super::{
     index::Index,
+    particles,
     tokens::{self, Piece, WHOLE},
     vocabulary::BREAK,
     wish::{self, Wish},
@@ -158,6 +159,7 @@ impl Asked {
             }
             _ => {}
         });
+        let particle = particles::last(vocabulary.tongues[self.tongue].language, text);
         let mut last: Option<u32> = None;
         let mut phrased = 0;
         for at in 0..pieces.len() {
@@ -203,6 +205,13 @@ impl Asked {
             } else if at < phrased {
                 light = true;
             }
+            // "stelle … ein" is "einstellen".
+            let joined = particle.filter(|particle| particles::may_be_verb(&text[range.clone()]) && word != particle);
+            let joined = joined.map(|particle| tongues[self.tongue].stem(&format!("{particle}{word}")));
+            if let Some(id) = joined.and_then(|stem| vocabulary.number(&stem)) {
+                ids.push((id, 1.0));
+                (stop, light) = (false, false);
+            }
             if stop {
                 last = None;
                 continue;
@@ -232,6 +241,10 @@ impl Asked {
                     ids.extend(vocabulary.spelled_like(&stem).map(|id| (id, MISSPELT)));
                 }
             }
+            // What is part of a compound is not the word itself.
+            let parts: Vec<(u32, f32)> =
+                ids.iter().filter_map(|(id, fit)| Some((vocabulary.within(*id)?, fit * PARTIAL))).collect();
+            ids.extend(parts);
             let id = known.first().copied();
             if part.wanted
                 && let (Some(last), Some(id)) = (std::mem::replace(&mut last, id), id)
@@ -254,7 +267,9 @@ impl Asked {
                 None => UNKNOWN * index.rarity(None),
             };
             let rarity = rarity.powf(RARITY);
-            let headed = ids.iter().any(|(id, fit)| *fit >= 1.0 && index.is_headed(*id));
+            let is_headed =
+                |id: u32| index.is_headed(id) || vocabulary.within(id).is_some_and(|id| index.is_headed(id));
+            let headed = ids.iter().any(|(id, fit)| *fit >= 1.0 && is_headed(*id));
             let factor = if ids.is_empty() || headed { 1.0 } else { UNHEADED };
             let weight = factor * part.weight * rarity * if light { LIGHT } else { 1.0 };
             let counts = !light && part.wanted;

@@ -63,7 +63,9 @@ fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) 
     if gathered.add(best.entry, purse) {
         let index = &library.index;
         let mut beside: Vec<usize> = index.section_of(best.entry).filter(|entry| *entry != best.entry).collect();
-        beside.sort_by_key(|entry| entry.abs_diff(best.entry));
+        // What answers best comes first there too, then what stands nearest.
+        let place = |entry: usize| ranked.iter().position(|ranked| ranked.entry == entry).unwrap_or(usize::MAX);
+        beside.sort_by_cached_key(|entry| (place(*entry), entry.abs_diff(best.entry)));
         let mut room = purse.text * OF_SECTION / 100;
         for entry in beside {
             let cost = count(index.markdown(entry)) + 2;
@@ -72,7 +74,7 @@ fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) 
             gathered.add(entry, purse);
         }
     }
-    // Where meaning was searched, the order is that of two ranks, and scores say little.
+    // Where meaning was searched, the score by words alone says little.
     let is_close = |next: &&Ranked| best.near.is_some() || next.score >= BEHIND * best.score;
     for next in ranked.iter().skip(1).take_while(is_close) {
         if gathered.count >= most {

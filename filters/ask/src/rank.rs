@@ -4,7 +4,7 @@
 //! where (title, headings, text, links that lead to its page), how close together (in one sentence, side by side), and by
 //! how much it says in the very words of the question. Every figure is a share of the whole question.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tantivy::{
     Term as Key,
@@ -38,9 +38,8 @@ const BESIDE: f32 = 0.6;
 const LINKED_TO: f32 = 0.6;
 /// How soon a word that comes again counts for less.
 const SATURATION: f32 = 0.6;
-/// How fast a rank counts for less where two are brought together, and what meaning counts for beside words.
-const FUSED: f32 = 10.0;
-const MEANING: f32 = 1.0;
+/// What the nearness of a meaning counts for beside the score by words, which is about 3 where a passage fits well.
+const MEANING: f32 = 4.5;
 /// Fewer words in a row, or more of a question, are not compared.
 const SHORTEST: usize = 3;
 const WORDS: usize = 48;
@@ -99,6 +98,13 @@ pub(super) struct Ranked {
     pub(super) near: Option<f32>,
 }
 
+impl Ranked {
+    /// How well it answers, by its words and, where that is known, by its meaning.
+    pub(super) fn fit(&self) -> f32 {
+        self.score + MEANING * self.near.unwrap_or_default()
+    }
+}
+
 /// The passages that hold most of a question, the best first.
 pub(super) fn rank(index: &Index, asked: &Asked, query: &str) -> Vec<Ranked> {
     let Some(engine) = &index.engine else { return Vec::new() };
@@ -126,27 +132,17 @@ pub(super) fn rank(index: &Index, asked: &Asked, query: &str) -> Vec<Ranked> {
     ranked
 }
 
-/// The passages in the order that the ranks by words and by meaning give together.
+/// The passages in the order that words and meaning give together.
 pub(super) fn fused(index: &Index, asked: &Asked, mut ranked: Vec<Ranked>, near: &[Near]) -> Vec<Ranked> {
-    let by_words: HashMap<usize, usize> =
-        ranked.iter().enumerate().map(|(place, ranked)| (ranked.entry, place)).collect();
-    let by_meaning: HashMap<usize, (usize, f32)> =
-        near.iter().enumerate().map(|(place, near)| (near.entry, (place, near.nearness))).collect();
-    let new = near.iter().filter(|near| !by_words.contains_key(&near.entry));
-    ranked.extend(new.map(|near| judge(index, asked, near.entry, 0.0)).collect::<Vec<_>>());
-    let share = |place: Option<usize>| place.map_or(0.0, |place| 1.0 / (FUSED + place as f32));
-    let mut fused: Vec<(f32, Ranked)> = ranked
-        .into_iter()
-        .map(|ranked| {
-            let meant = by_meaning.get(&ranked.entry);
-            let words = share(by_words.get(&ranked.entry).copied());
-            let meaning = share(meant.map(|(place, _)| *place));
-            let near = Some(meant.map_or(0.0, |(_, nearness)| *nearness));
-            (words + MEANING * meaning, Ranked { near, ..ranked })
-        })
-        .collect();
-    fused.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.entry.cmp(&b.1.entry)));
-    fused.into_iter().map(|(_, ranked)| ranked).collect()
+    let by_words: HashSet<usize> = ranked.iter().map(|ranked| ranked.entry).collect();
+    let by_meaning: HashMap<usize, f32> = near.iter().map(|near| (near.entry, near.nearness)).collect();
+    let new = near.iter().filter(|near| !by_words.contains(&near.entry));
+    ranked.extend(new.map(|near| judge(index, asked, near.entry, 0.0)));
+    for ranked in &mut ranked {
+        ranked.near = Some(by_meaning.get(&ranked.entry).copied().unwrap_or_default());
+    }
+    ranked.sort_by(|a, b| b.fit().total_cmp(&a.fit()).then(a.entry.cmp(&b.entry)));
+    ranked
 }
 
 /// What stands beside the best passage, in its section, is likely to be of its answer.

@@ -21,7 +21,7 @@ use super::{
 };
 
 /// What the bytes begin with. Another form of the index, or another way to cut pages, gets another number.
-const MARK: &str = "frontdesk index 2";
+const MARK: &str = "frontdesk index 3";
 const FORMS: [Form; 5] = [Form::Prose, Form::List, Form::Table, Form::Code, Form::Answer];
 
 impl Library {

@@ -22,6 +22,10 @@ use super::{
 
 /// Stands where a sentence ends.
 pub(super) const BREAK: u32 = u32::MAX;
+/// The mark before a stem that stands within a compound: "Namen" in "Dateinamen". No word begins with it.
+const WITHIN: char = '+';
+/// The shortest stem, in letters, whose ending may be that of a German verb in -ieren: no "Papier".
+const VERB: usize = 7;
 /// One language of the site.
 #[derive(Clone)]
 pub(super) struct Tongue {
@@ -38,6 +42,8 @@ pub(super) struct Tongue {
 pub(super) struct Vocabulary {
     pub(super) tongues: Vec<Tongue>,
     stems: HashMap<Box<str>, u32, RandomState>,
+    /// The number of a stem within compounds, by that of the stem as a word.
+    within: HashMap<u32, u32, RandomState>,
     /// In how many passages each stem stands.
     frequency: Vec<u32>,
     /// About how much memory it takes, in bytes.
@@ -63,7 +69,7 @@ impl Speaker {
         let tag = languages::tag(language);
         let mut alike: HashMap<String, Vec<String>> = HashMap::new();
         for group in ALIKE.iter().filter(|(of, _)| *of == tag).flat_map(|(_, groups)| groups.iter()) {
-            let stems: Vec<String> = group.split_whitespace().map(|word| stem(&mut stemmer, word)).collect();
+            let stems: Vec<String> = group.split_whitespace().map(|word| stem(&mut stemmer, word, tag)).collect();
             for one in &stems {
                 let others = stems.iter().filter(|other| *other != one).cloned();
                 alike.entry(one.clone()).or_default().extend(others);
@@ -75,7 +81,7 @@ impl Speaker {
 
     /// The stem of a word in small letters.
     pub(super) fn stem(&mut self, word: &str) -> String {
-        stem(&mut self.stemmer, word)
+        stem(&mut self.stemmer, word, self.tag)
     }
 
     /// Does a word say nothing: "the", "is"?
@@ -102,9 +108,15 @@ impl Speaker {
     }
 }
 
-fn stem(stemmer: &mut TextAnalyzer, word: &str) -> String {
+fn stem(stemmer: &mut TextAnalyzer, word: &str, tag: &str) -> String {
     let mut stream = stemmer.token_stream(word);
-    if stream.advance() { stream.token().text.clone() } else { String::new() }
+    let mut stem = if stream.advance() { stream.token().text.clone() } else { String::new() };
+    // The stemmer leaves "installiert" and "Aktualisierung" apart from "installieren" and "aktualisieren".
+    let ending = ["iert", "ier"].into_iter().find(|ending| stem.ends_with(ending));
+    if let Some(ending) = ending.filter(|_| tag == "de" && stem.len() >= VERB) {
+        stem.truncate(stem.len() - ending.len() + 1);
+    }
+    stem
 }
 
 /// The words of a list that are of a language.
@@ -166,6 +178,10 @@ impl Vocabulary {
             found.stems.insert(stem.into(), number);
             found.frequency.push(from.number32()?);
         }
+        let within = found.stems.iter().filter_map(|(stem, number)| {
+            stem.strip_prefix(WITHIN).and_then(|word| found.stems.get(word)).map(|word| (*word, *number))
+        });
+        found.within = within.collect();
         for tongue in &mut found.tongues {
             for _ in 0..from.number()? {
                 let (word, number) = (from.text()?, from.number32()?);
@@ -213,7 +229,8 @@ impl Vocabulary {
                 out.push(self.word(&small, tongue));
                 let parts: Vec<String> = self.tongues[tongue].parts(&small).into_iter().map(str::to_owned).collect();
                 for part in parts {
-                    out.push(self.word(&part, tongue));
+                    let word = self.word(&part, tongue);
+                    out.push(self.part(&part, word, tongue));
                 }
             }
         });
@@ -235,7 +252,8 @@ impl Vocabulary {
                 small.clear();
                 small.extend(word.chars().flat_map(char::to_lowercase));
                 out.extend(tongue.words.get(small.as_str()));
-                out.extend(tongue.parts(&small).iter().filter_map(|part| tongue.words.get(*part)));
+                let parts = tongue.parts(&small).into_iter();
+                out.extend(parts.filter_map(|part| self.within(*tongue.words.get(part)?)));
             }
         });
     }
@@ -249,6 +267,22 @@ impl Vocabulary {
         self.bytes += word.len() + 40;
         self.tongues[tongue].words.insert(word.into(), number);
         number
+    }
+
+    /// The number of a word's stem within a compound.
+    fn part(&mut self, part: &str, word: u32, tongue: usize) -> u32 {
+        if let Some(number) = self.within(word) {
+            return number;
+        }
+        let stem = self.tongues[tongue].speaker.stem(part);
+        let number = self.intern(&format!("{WITHIN}{stem}"));
+        self.within.insert(word, number);
+        number
+    }
+
+    /// The number of a stem where it is part of a compound, by its number as a word; `None` where it is part of none.
+    pub(super) fn within(&self, word: u32) -> Option<u32> {
+        self.within.get(&word).copied()
     }
 
     fn intern(&mut self, stem: &str) -> u32 {
@@ -318,6 +352,8 @@ mod tests {
     fn forms_of_a_word_have_one_number() {
         let (_, all) = read(Language::English, "travellers traveller booking");
         assert!(all[0] == all[1] && all[1] != all[2]);
+        let (_, all) = read(Language::German, "installiere installiert Installierung");
+        assert!(all[0] == all[1] && all[1] == all[2]);
         let (vocabulary, all) = read(Language::German, "Häuser Haus");
         assert_eq!(all[0], all[1]);
         let mut again = Vec::new();
@@ -331,8 +367,10 @@ mod tests {
         vocabulary.note("Papier Format", 0);
         let mut out = Vec::new();
         vocabulary.read("Papierformat Format", 0, &mut out);
+        // The compound, its parts, and a word of its own: what stands within another is not the word itself.
         assert_eq!(out.len(), 4);
-        assert_eq!(out[2], out[3]);
+        assert_ne!(out[2], out[3]);
+        assert_eq!(vocabulary.within(out[3]), Some(out[2]));
     }
 
     #[test]

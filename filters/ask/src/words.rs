@@ -243,7 +243,9 @@ impl Library {
                 for speaker in &mut speakers {
                     let stem = speaker.stem(&word);
                     let like = [stem.clone()].into_iter().chain(speaker.alike(&stem).to_vec());
-                    is_held |= like.filter_map(|stem| vocabulary.number(&stem)).any(|id| held.contains(&id));
+                    is_held |= like
+                        .filter_map(|stem| vocabulary.number(&stem))
+                        .any(|id| held.contains(&id) || vocabulary.within(id).is_some_and(|part| held.contains(&part)));
                     if let Some(id) = vocabulary.number(&stem) {
                         rarity = rarity.min(self.index.rarity(Some(id)));
                     }

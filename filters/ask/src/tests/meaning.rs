@@ -59,6 +59,17 @@ fn a_meaning_that_is_nowhere_near_is_no_answer() {
 }
 
 #[test]
+fn while_few_passages_have_a_vector_only_words_are_searched() {
+    let vectors = Arc::new(Vectors::new("three things"));
+    let library = dogs().with_vectors(vectors.clone());
+    let texts = library.without_vector(1);
+    vectors.add(&texts, &[vector("dog")]);
+    let question = ask("What does a ticket cost?", &[]);
+    let answer = library.answer(&Question { vector: Some(&vector("dog")), ..question });
+    assert_eq!(answer, dogs().answer(&question));
+}
+
+#[test]
 fn vectors_stay_with_the_texts_that_they_are_of() {
     let library = with_vectors(dogs());
     let vectors = library.vectors().expect("vectors").clone();

@@ -5,6 +5,7 @@ mod bounds;
 mod clarifying;
 mod hostile;
 mod meaning;
+mod ranking;
 mod renewed;
 mod sessions;
 mod site;

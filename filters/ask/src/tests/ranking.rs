@@ -1,0 +1,42 @@
+//! What comes first, and how sure that is.
+
+use super::*;
+use crate::question::{Asked, Part, Spelling};
+
+#[test]
+fn a_word_within_a_compound_fits_less_than_the_word_itself() {
+    let markdown = "# Namen\n\nJede Datei hat einen Namen.\n\n## Dateinamen\n\nDateinamen sind kurz.\n";
+    let german = Page { language: Some("de".into()), ..testing::page("/namen", "Namen", markdown) };
+    let library = Library::build(&SiteFacts::default(), &[Arc::new(german)]);
+    let part = Part { text: "Was bedeutet der Name?", weight: 1.0, wanted: true };
+    let asked = Asked::read(&library.index, &[part], "", Some("de"), Spelling::Exact);
+    let share = |text: &str| {
+        let mut terms = Vec::new();
+        library.index.vocabulary.known(text, 0, &mut terms);
+        asked.share_of(&terms).0
+    };
+    assert!(share("Dateinamen") > 0.0 && share("Dateinamen") < share("Namen"), "{}", share("Dateinamen"));
+    // What was saved tells them apart as well.
+    let saved = library.saved().expect("bytes");
+    let restored = Library::restored(&SiteFacts::default(), library.shelf(), &saved).expect("a library");
+    let id =
+        |library: &Library| library.index.vocabulary.number("nam").and_then(|id| library.index.vocabulary.within(id));
+    assert!(id(&library).is_some() && id(&library) == id(&restored));
+}
+
+#[test]
+fn of_two_sections_that_fit_alike_neither_is_sure() {
+    let confidence = |markdown: &str| {
+        let library = Library::build(&SiteFacts::default(), &[page("/prices", "Prices", markdown)]);
+        match library.answer(&ask("How much does a winter ticket for the ferry cost?", &[])) {
+            Answer::Found { confidence, .. } => confidence,
+            other => panic!("{other:?}"),
+        }
+    };
+    let one =
+        "# Prices\n\n## Winter ticket\n\nA winter ticket for the ferry costs 20 EUR.\n\n## Dogs\n\nDogs are free.\n";
+    let alike = "## Winter tickets\n\nWinter tickets for the ferry cost 19 EUR for groups.";
+    let two = one.replace("## Dogs\n\nDogs are free.", alike);
+    let (one, two) = (confidence(one), confidence(&two));
+    assert!(one > 0.8 && two < 0.8, "{one} {two}");
+}
