@@ -352,6 +352,8 @@ mod tests {
     fn forms_of_a_word_have_one_number() {
         let (_, all) = read(Language::English, "travellers traveller booking");
         assert!(all[0] == all[1] && all[1] != all[2]);
+        let (_, all) = read(Language::German, "installiere installiert Installierung");
+        assert!(all[0] == all[1] && all[1] == all[2]);
         let (vocabulary, all) = read(Language::German, "Häuser Haus");
         assert_eq!(all[0], all[1]);
         let (_, all) = read(Language::German, "installiere installiert Installierung");
