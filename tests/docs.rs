@@ -230,17 +230,18 @@ fn docs_are_short_and_say_what_they_are_for() {
 
 #[test]
 fn docs_have_every_error_and_every_metric() {
-    let filters = sources("filters");
-    // Of faults, and of credentials that are not valid.
-    let tables = filters.split("pub fn reason(self) -> &'static str {").skip(1);
-    let tables = tables.map(|rest| rest.split("\n    }\n").next().unwrap_or_default());
-    let reasons: Vec<&str> = tables.flat_map(|table| table.split('"').skip(1).step_by(2)).collect();
+    let (filters, proxy) = (sources("filters"), sources("proxy"));
+    let mut reasons = tables_of_reasons(&filters);
+    reasons.extend(tables_of_reasons(&proxy));
+    reasons.extend(counted_reasons(&proxy));
     let errors = read(root("docs/errors.md"));
-    assert!(reasons.contains(&"composition_failed") && reasons.contains(&"token_expired"), "{reasons:?}");
-    for reason in reasons {
+    for one in ["composition_failed", "token_expired", "client_connections", "slow_upload", "slow_reader"] {
+        assert!(reasons.contains(one), "{one}: {reasons:?}");
+    }
+    for reason in reasons.into_iter().filter(|reason| !NO_REASONS.contains(reason)) {
         assert!(errors.contains(&format!("`{reason}`")), "docs/errors.md has no {reason}");
     }
-    let (proxy, monitor) = (sources("proxy"), read(root("docs/monitor.md")));
+    let monitor = read(root("docs/monitor.md"));
     let is_name =
         |word: &str| word.starts_with("frontdesk_") && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     let metrics: BTreeSet<&str> = proxy.split('"').filter(|word| is_name(word)).collect();
@@ -248,6 +249,21 @@ fn docs_have_every_error_and_every_metric() {
     for metric in metrics.into_iter().filter(|name| *name != "frontdesk_filters") {
         assert!(monitor.contains(metric), "docs/monitor.md has no {metric}");
     }
+}
+
+/// The words of each `fn reason`: of faults, of credentials that are not valid, of budgets.
+fn tables_of_reasons(code: &str) -> BTreeSet<&str> {
+    let tables = code.split("fn reason(self) -> &'static str {").skip(1);
+    let tables = tables.map(|rest| rest.split("\n    }\n").next().unwrap_or_default());
+    tables.flat_map(|table| table.split('"').skip(1).step_by(2)).collect()
+}
+
+/// The reasons that `proxy/` counts by name: of connections, and of its own refusals.
+fn counted_reasons(proxy: &str) -> BTreeSet<&str> {
+    let door = proxy.split_once("const REFUSED_AT_THE_DOOR").map_or("", |(_, rest)| rest);
+    let door = door.split("];").next().unwrap_or_default();
+    let named = proxy.split(".rejected(\"").skip(1).filter_map(|rest| rest.split('"').next());
+    door.split('"').skip(1).step_by(2).chain(named).collect()
 }
 
 /// Each page is in the table of contents of the site, and in the binary.
@@ -285,12 +301,12 @@ fn docs_runbook_has_every_alert_and_every_reason() {
         }
     }
     // What the code can say, and what the table of errors names.
-    let code = sources("filters") + &sources("proxy");
+    let proxy = sources("proxy");
+    let code = sources("filters") + &proxy;
     let mut reasons: BTreeSet<&str> =
         code.split("reason: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    let tables = code.split("pub fn reason(self) -> &'static str {").skip(1);
-    let tables = tables.map(|rest| rest.split("\n    }\n").next().unwrap_or_default());
-    reasons.extend(tables.flat_map(|table| table.split('"').skip(1).step_by(2)));
+    reasons.extend(tables_of_reasons(&code));
+    reasons.extend(counted_reasons(&proxy));
     let errors = read(root("docs/errors.md"));
     let of_dialects = errors.split("\n## AGTP\n").next().unwrap_or_default();
     let rows = of_dialects.lines().filter_map(|line| line.strip_prefix("| `"));

@@ -3,7 +3,7 @@
 use crate::support::calls::{assert_answer, assert_fault};
 use crate::support::login::{self, Stage, parameter, redemption, text};
 use crate::support::redis::{Redis, connected};
-use crate::support::{Ask, Dir, Origin, Reply, Request, Response};
+use crate::support::{Ask, Dir, Origin, Reply, Request, Response, SOON, eventually};
 use serde_json::{Value, json};
 
 fn register(body: &Value) -> Ask {
@@ -15,6 +15,13 @@ async fn registered(stage: &Stage, body: &Value) -> String {
     let made = stage.desk.call(register(body)).await;
     assert_eq!(made.status, 201, "{}", made.text());
     text(&made.json(), "client_id").to_owned()
+}
+
+/// The operator sees a refusal in the metrics and in the access log.
+async fn assert_counted(stage: &Stage, path: &str, reason: &str, least: f64) {
+    stage.desk.metric_reaches(&format!("frontdesk_rejections_total{{reason=\"{reason}\"}}"), least).await;
+    let is_logged = |line: &Value| line["url.path"] == path && line["error.type"] == reason;
+    eventually("its line", SOON, async || stage.desk.access_log().iter().any(is_logged)).await;
 }
 
 /// Tokens for a registered client that a person has allowed the orders.
@@ -46,11 +53,14 @@ async fn login_clients_register_where_the_operator_wants_that() {
     assert!(page.text().contains("agent.test:8443"), "where it leads, with the port: {}", page.text());
     let given = linked(&stage, &id, &cookies, "http://127.0.0.1:4711/cb").await.json();
     assert_answer(&stage.called("orders", text(&given, "access_token")).await, 200, "orders");
-    let mut last = 201;
-    for _ in 0..20 {
-        last = stage.desk.call(register(&client)).await.status;
+    for _ in 0..19 {
+        registered(&stage, &client).await;
     }
-    assert_eq!(last, 429, "one address registers so many in an hour");
+    let refused = stage.desk.call(register(&client)).await;
+    assert_eq!(refused.status, 429, "one address registers so many in an hour");
+    let wait: u64 = refused.header("retry-after").expect("how long").parse().expect("seconds");
+    assert!((3500..=3601).contains(&wait), "the rest of the hour: {wait}");
+    assert_counted(&stage, "/agent/oauth/register", "too_many_registrations", 1.0).await;
     let stage = Stage::new("").await;
     assert_eq!(stage.desk.call(register(&client)).await.status, 404, "the site's own");
     let stage = Stage::new("clients = \"listed\"").await;
@@ -163,7 +173,10 @@ async fn login_clients_have_a_budget_of_their_own_for_tokens() {
     for _ in 0..80 {
         last = stage.token(&wrong).await;
     }
-    assert_eq!((last.status, last.header("retry-after")), (429, Some("60")), "{}", last.text());
+    assert_eq!(last.status, 429, "{}", last.text());
+    let wait: u64 = last.header("retry-after").expect("how long").parse().expect("seconds");
+    assert!((1..=61).contains(&wait), "the rest of the minute: {wait}");
+    assert_counted(&stage, "/agent/oauth/token", "too_many_token_requests", 1.0).await;
     let revoke = login::posted("/agent/oauth/revoke", &[("token", "fdat_x"), ("client_id", login::CLIENT)]);
     assert_eq!(stage.desk.call(revoke).await.status, 429, "the same budget");
     let other = [("grant_type", "refresh_token"), ("refresh_token", "fdrt_x"), ("client_id", "other")];

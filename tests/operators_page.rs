@@ -234,6 +234,7 @@ async fn page_takes_so_many_guesses_and_no_more() {
         let wait: u64 = response.header("retry-after").expect("how long").parse().expect("seconds");
         assert!((1..=61).contains(&wait), "{wait}");
     }
+    assert_eq!(desk.metric("frontdesk_rejections_total{reason=\"too_many_admin_tokens\"}").await, Some(2.0));
     assert_eq!(read(&desk).await.matches("id=\"token\"").count(), 1, "reading goes on");
     let mut elsewhere = Conn::open_from(9, desk.ports.admin).await;
     let host = desk.ports.admin.to_string();

@@ -106,7 +106,7 @@ impl Documents {
         let read = async {
             let counted = |asker: Subject| asker.with(Subject::named(&[b"documents"]));
             let limits = from.askers.map(|asker| budget::limit(counted(asker), MOST_A_MINUTE, MINUTE));
-            if !budget::take(from.counters, &limits).await.map_err(|_| Untaken::Away)? {
+            if budget::take(from.counters, &limits).await.map_err(|_| Untaken::Away)?.is_some() {
                 return Err(Untaken::Busy);
             }
             let client = from.outside.document(id, LARGEST).await.and_then(|bytes| described(id, &bytes));

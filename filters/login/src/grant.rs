@@ -21,39 +21,24 @@ use crate::{
     code::{self, Allowed},
     list::{List, Listed},
     pkce,
-    reply::{away, error, json_reply},
+    reply::{Answer, away, error, json_reply},
     visit,
 };
 
 /// How often a change is tried again that another one came before.
 const TRIES: usize = 8;
 
-/// What a client is told, and what became of a link.
-pub(crate) struct Told(pub(crate) Reply, pub(crate) Option<&'static str>);
-
-impl From<Reply> for Told {
-    fn from(reply: Reply) -> Self {
-        Self(reply, None)
-    }
-}
-
-impl From<NotKept> for Told {
-    fn from(_: NotKept) -> Self {
-        away().into()
-    }
-}
-
-fn refused(code: &str, why: &str) -> Told {
+fn refused(code: &str, why: &str) -> Answer {
     error(StatusCode::BAD_REQUEST, code, why).into()
 }
 
 /// The one answer to a code or refresh token that is not taken: the reason is nobody's business.
-fn invalid_grant() -> Told {
+fn invalid_grant() -> Answer {
     refused("invalid_grant", "This code or refresh token is not valid, or no longer. Ask the person anew.")
 }
 
 /// Reads the form of a request.
-pub(crate) fn form(request: &Incoming<'_>) -> Result<Parameters, Told> {
+pub(crate) fn form(request: &Incoming<'_>) -> Result<Parameters, Answer> {
     let kind = request.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !media::essence(kind).eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return Err(refused("invalid_request", "The body has to be application/x-www-form-urlencoded."));
@@ -62,13 +47,13 @@ pub(crate) fn form(request: &Incoming<'_>) -> Result<Parameters, Told> {
 }
 
 /// Answers a request for tokens.
-pub(crate) async fn token(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor), request: &Incoming<'_>) -> Told {
+pub(crate) async fn token(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor), request: &Incoming<'_>) -> Answer {
     let form = match form(request) {
         Ok(form) => form,
-        Err(told) => return told,
+        Err(refusal) => return refusal,
     };
     if let Err(refusal) = budget::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await {
-        return refusal.into();
+        return refusal;
     }
     let given = match form.get("grant_type") {
         Some("authorization_code") => of_code(desk, login, &form).await,
@@ -76,7 +61,7 @@ pub(crate) async fn token(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor),
         Some(_) => Err(refused("unsupported_grant_type", "Only authorization_code and refresh_token are known here.")),
         None => Err(refused("invalid_request", "grant_type is missing.")),
     };
-    given.unwrap_or_else(|told| told)
+    given.unwrap_or_else(|refusal| refusal)
 }
 
 /// Whether the resource of a token request is that of the authorization request.
@@ -90,7 +75,7 @@ fn is_same_resource(desk: &Desk<'_>, login: &Login, form: &Parameters, before: &
     }
 }
 
-async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<Told, Told> {
+async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<Answer, Answer> {
     let client = form.get("client_id").ok_or_else(|| refused("invalid_request", "client_id is missing."))?;
     let verifier = form.get("code_verifier").ok_or_else(|| refused("invalid_request", "code_verifier is missing."))?;
     let code = form.get("code").and_then(|code| Token::parse(code, Kind::Code)).ok_or_else(invalid_grant)?;
@@ -133,7 +118,9 @@ async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<To
         let gone = |key| Change { key, expect: Expect::Anything, put: Put::Nothing };
         changes.extend(ended.into_iter().flat_map(|id| [gone(id.place()), gone(id.noted())]));
         match records.commit_safely(&changes).await? {
-            Committed::Done(_) => return Ok(Told(tokens.reply(&scope(desk, &allowed.capabilities)), Some("linked"))),
+            Committed::Done(_) => {
+                return Ok(Answer::with_event(tokens.reply(&scope(desk, &allowed.capabilities)), "linked"));
+            }
             Committed::Conflict(1, _) => {}
             Committed::Conflict(..) => return Err(replayed(desk, &code).await?),
         }
@@ -142,9 +129,9 @@ async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<To
 }
 
 /// Ends the link of a code that came a second time.
-async fn replayed(desk: &Desk<'_>, code: &Token) -> Result<Told, NotKept> {
+async fn replayed(desk: &Desk<'_>, code: &Token) -> Result<Answer, NotKept> {
     end(desk.records, code.id).await?;
-    Ok(Told(invalid_grant().0, Some("replayed")))
+    Ok(Answer::with_event(invalid_grant().reply, "replayed"))
 }
 
 /// Tokens that were given.
@@ -205,7 +192,7 @@ async fn of_refresh_token(
     desk: &Desk<'_>,
     (login, visitor): (&Login, &Visitor),
     form: &Parameters,
-) -> Result<Told, Told> {
+) -> Result<Answer, Answer> {
     let client = form.get("client_id").ok_or_else(|| refused("invalid_request", "client_id is missing."))?;
     let token = form.get("refresh_token").and_then(|token| Token::parse(token, Kind::Refresh));
     let token = token.ok_or_else(invalid_grant)?;
@@ -235,21 +222,21 @@ async fn of_refresh_token(
                 continue;
             }
             end(records, token.id).await?;
-            return Err(Told(invalid_grant().0, Some("ended")));
+            return Err(Answer::with_event(invalid_grant().reply, "ended"));
         }
         let tokens = Tokens::new(login, token.id, &record, now)?;
         record.take(&key, (&tokens.access, now + tokens.expires_in), &tokens.refresh, now)?;
         let put = Put::Value(record.written(), lasts(record.until, now));
         let change = Change { key: token.id.place(), expect: Expect::Version(version), put };
         if let Committed::Done(_) = records.commit_safely(&[change]).await? {
-            return Ok(Told(tokens.reply(&scope), Some("refreshed")));
+            return Ok(Answer::with_event(tokens.reply(&scope), "refreshed"));
         }
     }
     Err(away().into())
 }
 
 /// Whether the person is still signed in at the site.
-async fn is_signed_in(desk: &Desk<'_>, visitor: &Visitor, link: &Link) -> Result<bool, Told> {
+async fn is_signed_in(desk: &Desk<'_>, visitor: &Visitor, link: &Link) -> Result<bool, Answer> {
     let found = visit::stand_for(desk, visitor, &Cookies::read(&link.cookies), &link.person).await;
     found.map_err(|_| {
         let why = "The site cannot be asked at the moment. The token stays valid; try again later.";
@@ -258,25 +245,25 @@ async fn is_signed_in(desk: &Desk<'_>, visitor: &Visitor, link: &Link) -> Result
 }
 
 /// Answers a revocation (RFC 7009). A refresh token ends the link, an access token itself alone.
-pub(crate) async fn revoke(desk: &Desk<'_>, request: &Incoming<'_>) -> Told {
+pub(crate) async fn revoke(desk: &Desk<'_>, request: &Incoming<'_>) -> Answer {
     let form = match form(request) {
         Ok(form) => form,
-        Err(told) => return told,
+        Err(refusal) => return refusal,
     };
     if let Err(refusal) = budget::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await {
-        return refusal.into();
+        return refusal;
     }
     match form.get("token") {
         None => refused("invalid_request", "token is missing."),
         Some(token) => match revoked(desk, &form, token).await {
             // What is not valid is as good as revoked.
-            Ok(event) => Told(json_reply(StatusCode::OK, &json!({})), event),
-            Err(told) => told,
+            Ok(link_event) => Answer { link_event, ..json_reply(StatusCode::OK, &json!({})).into() },
+            Err(refusal) => refusal,
         },
     }
 }
 
-async fn revoked(desk: &Desk<'_>, form: &Parameters, token: &str) -> Result<Option<&'static str>, Told> {
+async fn revoked(desk: &Desk<'_>, form: &Parameters, token: &str) -> Result<Option<&'static str>, Answer> {
     let (records, now) = (desk.records, desk.records.now());
     let Some(token) = Token::parse_any(token) else { return Ok(None) };
     for _ in 0..TRIES {

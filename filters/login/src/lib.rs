@@ -36,7 +36,6 @@ use http::Method;
 
 pub use declaration::EXTENSION;
 use documents::Documents;
-use grant::Told;
 
 /// Maximum bytes of a form or of what a client says of itself.
 const LARGEST: usize = 16 * 1024;
@@ -98,8 +97,8 @@ impl Serve for Server {
             What::Decide => consent::decide(desk, (login, visitor), request).await,
             What::List => links::show(desk, (login, visitor), request).await,
             What::End => links::end_one(desk, (login, visitor), request).await,
-            What::Token => return told(grant::token(desk, (login, visitor), request).await),
-            What::Revoke => return told(grant::revoke(desk, request).await),
+            What::Token => return grant::token(desk, (login, visitor), request).await.into(),
+            What::Revoke => return grant::revoke(desk, request).await.into(),
             What::Register => return registration::register(desk, request).await.into(),
         };
         match shown {
@@ -119,8 +118,4 @@ impl Serve for Server {
         // By address and client, which is in the body.
         matches!(self.what, What::Token | What::Revoke)
     }
-}
-
-fn told(Told(reply, link_event): Told) -> Served {
-    Served { link_event, ..reply.into() }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use frontdesk_base::{reply::Reply, text::hex};
+use frontdesk_base::text::hex;
 use frontdesk_caller::link::random;
 use frontdesk_config::{Login, REGISTERED};
 use frontdesk_desk::{Desk, Incoming};
@@ -12,9 +12,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    budget,
+    budget::{self, Budget},
     client::{self, Client},
-    reply::{error, json_reply},
+    reply::{Answer, away, error, json_reply},
 };
 
 /// Registrations of one address, and of all, in an hour.
@@ -49,22 +49,22 @@ pub(crate) async fn client(records: &dyn Records, id: &str) -> Result<Option<Cli
 }
 
 /// Registers a client.
-pub(crate) async fn register(desk: &Desk<'_>, request: &Incoming<'_>) -> Reply {
+pub(crate) async fn register(desk: &Desk<'_>, request: &Incoming<'_>) -> Answer {
     if request.takes_json().is_err() {
-        return error(StatusCode::BAD_REQUEST, "invalid_client_metadata", "The body has to be JSON.");
+        return error(StatusCode::BAD_REQUEST, "invalid_client_metadata", "The body has to be JSON.").into();
     }
     let said: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let client = match client::read(&said) {
         Ok(client) => client,
         Err(why) => {
             let code = if why.contains("redirect") { "invalid_redirect_uri" } else { "invalid_client_metadata" };
-            return error(StatusCode::BAD_REQUEST, code, &why);
+            return error(StatusCode::BAD_REQUEST, code, &why).into();
         }
     };
     let kept = json!({ "client_name": client.name, "redirect_uris": client.redirect_uris }).to_string();
     if client.redirect_uris.len() > MOST_URIS || kept.len() > LARGEST {
         let why = format!("A client registers with at most {MOST_URIS} redirect_uris and {LARGEST} bytes.");
-        return error(StatusCode::BAD_REQUEST, "invalid_client_metadata", &why);
+        return error(StatusCode::BAD_REQUEST, "invalid_client_metadata", &why).into();
     }
     let address = Subject::address(request.caller.address);
     let limits = [
@@ -72,14 +72,11 @@ pub(crate) async fn register(desk: &Desk<'_>, request: &Incoming<'_>) -> Reply {
         budget::limit(Subject::named(&[b"all registrations"]), MOST_OF_ALL, HOUR),
     ];
     match budget::take(desk.counters, &limits).await {
-        Ok(true) => {}
-        Ok(false) => {
-            let why = "Too many clients were registered in the last hour. Try again later.";
-            return error(StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", why);
-        }
-        Err(_) => return crate::reply::away(),
+        Ok(None) => {}
+        Ok(Some(wait)) => return Budget::Registrations.refusal(wait),
+        Err(_) => return away().into(),
     }
-    let Ok(bytes) = random::<16>() else { return crate::reply::away() };
+    let Ok(bytes) = random::<16>() else { return away().into() };
     let id = format!("{REGISTERED}{}", hex(&bytes));
     // A client that nobody has used for that long asks for a new id.
     let put = Put::Value(kept.into(), UNUSED);
@@ -92,8 +89,9 @@ pub(crate) async fn register(desk: &Desk<'_>, request: &Incoming<'_>) -> Reply {
                 "redirect_uris": client.redirect_uris, "token_endpoint_auth_method": "none",
                 "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
             }),
-        ),
-        _ => crate::reply::away(),
+        )
+        .into(),
+        _ => away().into(),
     }
 }
 
@@ -104,7 +102,7 @@ pub(crate) async fn used(desk: &Desk<'_>, login: &Login, id: &str, person: &str)
     }
     let limit = budget::limit(Subject::named(&[b"registrations used by", person.as_bytes()]), MOST_OF_PERSON, DAY);
     // Beyond that it works as before, until it is over.
-    if !budget::take(desk.counters, &[limit]).await.unwrap_or(false) {
+    if budget::take(desk.counters, &[limit]).await != Ok(None) {
         return Ok(());
     }
     let Some(record) = desk.records.get(&place(id)).await? else { return Ok(()) };

@@ -106,6 +106,7 @@ impl Admin {
             return Ok(());
         }
         self.attempts.may_try(peer_address(), Instant::now()).map_err(|left| {
+            self.metrics.rejected("too_many_admin_tokens");
             let detail = "Too many wrong tokens came from this address. Retry after the time in Retry-After.";
             let mut refusal = problem(StatusCode::TOO_MANY_REQUESTS, detail);
             refusal.headers_mut().insert(header::RETRY_AFTER, (left.as_secs() + 1).into());
