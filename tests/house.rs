@@ -203,6 +203,39 @@ fn house_no_file_is_too_long() {
     assert!(longer.is_empty(), "split by ideas: {longer:#?}");
 }
 
+/// The numbers of the lines that a merge leaves where it could not decide. They are read as bytes: not all files are text.
+fn conflict_markers(bytes: &[u8]) -> Vec<usize> {
+    let is_marker = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
+    bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| is_marker(line)).map(|(at, _)| at + 1).collect()
+}
+
+#[test]
+fn house_no_file_has_a_conflict_marker() {
+    fn walk(folder: &Path, count: &mut usize, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+            let (path, kind) = (entry.path(), entry.file_type().expect("its type"));
+            if kind.is_dir() && path.file_name().is_some_and(|name| name != "target" && name != ".git") {
+                walk(&path, count, found);
+            } else if kind.is_file() {
+                *count += 1;
+                let lines = conflict_markers(&std::fs::read(&path).expect("a file"));
+                found.extend(lines.iter().map(|line| format!("{}:{line}", path.display())));
+            }
+        }
+    }
+    let (mut count, mut found) = (0, Vec::new());
+    walk(Path::new(ROOT), &mut count, &mut found);
+    assert!(count > 1000, "only {count} files were read");
+    assert!(found.is_empty(), "a merge was not finished: {found:#?}");
+}
+
+#[test]
+fn house_a_conflict_marker_is_found_at_the_beginning_of_a_line_only() {
+    let left = [b"a\n".as_slice(), b"<<<<<<< HEAD\nb\n", b"=======\nc\n", b">>>>>>> other\n\xff"].concat();
+    assert_eq!(conflict_markers(&left), [2, 6]);
+    assert!(conflict_markers(b"let a = b\"<<<<<<< HEAD\";\n <<<<<<< b\n<<<<<<<<<\n").is_empty());
+}
+
 #[test]
 fn house_files_of_tests_are_told_apart() {
     let is = |path: &str| is_of_tests(&Path::new(ROOT).join(path));
