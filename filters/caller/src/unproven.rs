@@ -52,7 +52,7 @@ impl Unproven {
 }
 
 impl Unproven {
-    /// What somebody is told, and where the limit of their address stands: what is not valid counts against it.
+    /// The refusal, and where the limit of the caller's address stands: a credential that is not valid counts against it.
     pub async fn counted<'p>(
         self,
         policies: &'p Policies,
@@ -61,7 +61,7 @@ impl Unproven {
         now: u64,
     ) -> (Refusal, Option<(Held<'p>, Taken)>) {
         let refusal = self.refusal();
-        // Nobody is to blame for what is not known.
+        // An outage of the store or of the keys is not the caller's fault: nothing is counted.
         let (held, amount) = match self {
             _ if self.is_unknown() => (policies.held_for_nothing(caller), Amount::NOTHING),
             Self::Rejected(_) => (policies.held_for_wrong(caller, now), Amount::ONE),

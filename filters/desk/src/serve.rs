@@ -20,10 +20,10 @@ use frontdesk_config::Settings;
 use frontdesk_firewall::Flags;
 use frontdesk_state::Counters;
 
-/// In which a confirmation's token comes back (design, decision 10), and how that is told.
+/// The header in which an agent sends a confirmation token back (design, decision 10), and its name as clients read it.
 pub const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
 pub const CONFIRMATION_TOLD: &str = "AICP-Confirmation";
-/// On what was told before.
+/// The header that marks a reply to an idempotency key as a repetition of the first reply.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Says from which site a browser's request comes (W3C Fetch Metadata).

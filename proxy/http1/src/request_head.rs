@@ -13,7 +13,7 @@ use crate::{
 /// Headers of a plain request at most; pingora reads those that have more.
 const MOST: usize = 64;
 
-/// What makes a request more than plain besides what belongs to a hop: an answer in between, or business with a proxy.
+/// Headers that pingora has to handle, besides those of a hop: they want an interim answer, or are for a proxy.
 const NOT_PLAIN: [HeaderName; 4] =
     [header::EXPECT, header::PROXY_AUTHENTICATE, header::PROXY_AUTHORIZATION, header::MAX_FORWARDS];
 
@@ -115,7 +115,7 @@ pub fn is_plain_stream(method: &Method, version: Version, uri: &Uri, path: &[u8]
         })
 }
 
-/// A length as it may be written; none that is long enough to be something else to somebody.
+/// The value of a `Content-Length` of at most 18 digits. Beyond that parsers disagree, because the number overflows.
 fn length_of(value: &[u8]) -> Option<usize> {
     digits(value).filter(|_| value.len() <= COUNTABLE)?.try_into().ok()
 }
@@ -125,7 +125,7 @@ fn is_more(name: &HeaderName) -> bool {
     is_of_requests_hop(name) || NOT_PLAIN.contains(name) || FOLDED_NAMES.contains(name)
 }
 
-/// Nothing but visible characters and spaces, and whole ends of lines: the parser is kinder than some site may be.
+/// Nothing but visible characters and spaces, and every line ends with CRLF. The parser accepts more than some sites do.
 fn is_clean(head: &[u8]) -> bool {
     let next = head.iter().skip(1);
     let fits = |byte: u8| matches!(byte, b' '..=b'~' | b'\r' | b'\n');

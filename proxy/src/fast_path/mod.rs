@@ -1,10 +1,10 @@
-//! The fast path: a plain request is answered, or goes to the site, without what the library keeps ready for all that a
-//! request may be.
+//! The fast path: it answers a plain request, or passes it to the site, without the state that pingora keeps for every
+//! kind of request.
 //!
-//! It stands before the library and takes a request only while nothing about it is out of the ordinary; the rest the
-//! library reads from the first byte, as if the fast path had not read them. What becomes of a request, which headers go up and
-//! what is made of a page is the same code either way. Only the bytes move differently: in one task, without channels,
-//! and what came in one read leaves in one write.
+//! It stands before pingora and takes a request only if nothing about it is out of the ordinary. pingora reads all other
+//! requests from the first byte, as if the fast path had not read them. The same code decides on a request, chooses the
+//! headers that go up and rewrites a page, on either engine. Only the bytes move differently: in one task, without
+//! channels, and what came in one read leaves in one write.
 
 mod ahead;
 mod http1;
@@ -101,7 +101,7 @@ impl Begun {
 }
 
 impl FastPath {
-    /// Decides on a plain request. `None`: somebody else carries it out, and finds with the connection what was decided.
+    /// Decides on a plain request. `None`: pingora serves it; the decision stays on `ConnInfo`.
     /// `length`: of the head, over HTTP/1. `body`: how many bytes came with it.
     async fn begin(
         &self,
@@ -126,7 +126,7 @@ impl FastPath {
         front.arrived(request, &mut ctx, &running);
         let decision = front.decide(request, &mut ctx, &running).await;
         let here = match &decision {
-            // What is made while it is sent is the library's to send.
+            // pingora sends an answer that is made while it is sent.
             Decision::Answer(reply) => reply.pieces.is_none(),
             Decision::Refuse(..) => true,
             Decision::Serve(serving) => body <= serving.most(&running.snapshot.settings),

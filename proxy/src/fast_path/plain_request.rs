@@ -10,7 +10,7 @@ use pingora::{
     http::{RequestHeader, header_value_from_raw},
 };
 
-/// For what the site is told besides.
+/// Room for the headers that Frontdesk adds.
 const ROOM: usize = 8;
 
 /// A plain request as it was sent.

@@ -69,7 +69,7 @@ impl Front {
         Err(self.explained(head, ctx, &refusal))
     }
 
-    /// What somebody is told who is refused before it is known what is asked for, or whose request failed.
+    /// The reply to a request that was refused before its endpoint was known, or that failed.
     pub(crate) fn explained(&self, head: &RequestHeader, ctx: &mut Ctx, refusal: &Refusal) -> Reply {
         ctx.error = Some(refusal.reason);
         let running = ctx.running(&self.live);

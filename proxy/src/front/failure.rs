@@ -46,7 +46,7 @@ impl Failure {
     }
 }
 
-/// The client framed its body as nobody should: it is told, whatever the library made of that.
+/// The framing of the client's body is not valid. The client gets a 400, whatever error pingora made of it.
 pub const MALFORMED_BODY: Failure = Failure::Fault(Fault::BadRequest);
 
 /// One total function from the library's error to ours. `sending`: the client had yet to send some of its body, and the

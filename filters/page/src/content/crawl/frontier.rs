@@ -1,4 +1,5 @@
-//! What is asked for next: every address once, what was listed before what was only linked to, and an end to it all.
+//! Which address the crawler asks for next: each address once, those of a sitemap before those of links, and at most a
+//! bounded number.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
