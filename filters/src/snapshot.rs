@@ -110,7 +110,7 @@ impl Snapshot {
         let answered = declaration.settings.offered().next().is_some();
         let settings = &declaration.settings;
         let full = llms_full::is_there(settings, occupied).then_some(llms_full::PATH);
-        let ways = llms::Ways {
+        let ways = llms::LlmsAddresses {
             manifest: Some(path("ahp-manifest")),
             converse: answered.then(|| ahp::converse_path(declaration, occupied)),
             full,
@@ -118,7 +118,7 @@ impl Snapshot {
         };
         let contents = learned.contents.as_deref();
         let firewall = compiled.firewall.clone();
-        let access = auth_md::Ways {
+        let access = auth_md::LlmsAddresses {
             manifest: path("ahp-manifest"),
             contract: path("agent-interface"),
             llms: llms::endpoint(settings, occupied),
@@ -275,7 +275,7 @@ fn publish_skills(
     let there = |path: &str| entries.iter().any(|entry| entry.path == path);
     let manifest = announcements.iter().find(|announced| announced.rel == "ahp-manifest");
     let operations = &settings.paths.capabilities;
-    let ways = skills::Ways {
+    let ways = skills::LlmsAddresses {
         converse: answered.then(|| ahp::converse_path(declaration, occupied).to_owned()),
         mcp: mcp::path(declaration, occupied).map(str::to_owned),
         llms: there(llms::PATH).then(|| llms::PATH.to_owned()),

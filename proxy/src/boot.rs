@@ -1,5 +1,6 @@
 //! Starts the process from a configuration: binds the listeners, starts the background jobs, serves until a signal.
 
+mod after_reload;
 mod descriptors;
 mod ending;
 mod handover;
@@ -7,7 +8,6 @@ mod jobs;
 mod listeners;
 mod signals;
 mod succession;
-mod swaps;
 
 use std::{
     path::PathBuf,
@@ -208,7 +208,7 @@ async fn serve(
     listeners.serve((&gate, &proxy), (admin_gate.clone(), Arc::new(WithFastPath::long(admin))));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
-    tokio::spawn(swaps::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));
+    tokio::spawn(after_reload::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));
     if running.snapshot.counts_tokens() {
         // Building the tables takes many times the memory of the result.
         tokens::warm(give_back);

@@ -3,7 +3,6 @@
 mod accounting;
 pub(crate) mod address;
 pub(crate) mod answer_head;
-mod apart;
 pub mod background;
 pub(crate) mod call;
 pub(crate) mod ctx;
@@ -18,6 +17,7 @@ mod make;
 mod response_head;
 mod serve;
 mod upload;
+mod worker_threads;
 
 use std::{
     os::fd::RawFd,

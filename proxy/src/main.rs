@@ -11,6 +11,7 @@ mod boot;
 mod certificate;
 mod cli;
 mod client_pace;
+mod client_share;
 mod clock;
 #[cfg(feature = "demo")]
 mod demo;
@@ -37,7 +38,6 @@ mod pingora_head;
 mod process;
 mod reader;
 mod rewrite;
-mod share;
 mod socket;
 mod source;
 mod sys;

@@ -16,9 +16,9 @@ pub(super) use list::Entry;
 use list::List;
 
 use super::{
+    compare_and_set::{TRIES, busy, step_aside},
     contract::{Bound, Contract, Ending},
     response::AgtpError,
-    tries::{TRIES, busy, step_aside},
 };
 use frontdesk_desk::{
     Desk,

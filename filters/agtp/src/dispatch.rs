@@ -3,9 +3,10 @@
 use super::{
     Spoken,
     calling::{Calling, Parameters},
-    describe, discover, escalation, floor, lifecycle,
+    describe, discover, escalation, floor_verbs,
+    idempotency::once,
+    lifecycle,
     native::not_here,
-    once::once,
     path::Asked,
     response::{AgtpError, AgtpResponse},
     session,
@@ -53,7 +54,7 @@ impl Spoken {
         Ok(match &envelope {
             Some(envelope) => {
                 let said = said.unwrap_or_else(|wrong| wrong.said(calling.method, calling.path));
-                floor::enveloped(said, calling, envelope)
+                floor_verbs::enveloped(said, calling, envelope)
             }
             None => said?,
         })
@@ -67,9 +68,9 @@ impl Spoken {
     ) -> Result<AgtpResponse, AgtpError> {
         let given = &parameters.members;
         match calling.method {
-            "QUERY" => floor::query(self, desk, calling, given).await,
-            "EXECUTE" => floor::execute(self, desk, calling, parameters).await,
-            "INSPECT" => floor::inspected(self, desk, calling, given).await,
+            "QUERY" => floor_verbs::query(self, desk, calling, given).await,
+            "EXECUTE" => floor_verbs::execute(self, desk, calling, parameters).await,
+            "INSPECT" => floor_verbs::inspected(self, desk, calling, given).await,
             "SUSPEND" if given.contains_key("synthesis_id") => self.release(desk, calling, given).await,
             "REVOKE" if given.contains_key("target") => self.revoke(desk, calling, given).await,
             "SUSPEND" => session::suspend(desk, calling, &parameters).await,

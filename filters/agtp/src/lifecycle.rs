@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::{
     Spoken,
     calling::Calling,
+    compare_and_set::{TRIES, busy, step_aside},
     response::{AgtpError, AgtpResponse},
-    tries::{TRIES, busy, step_aside},
 };
 use frontdesk_desk::{Desk, records, rfc3339};
 use frontdesk_state::{Change, Committed, Expect, Put, Record};

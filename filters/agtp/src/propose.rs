@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Spoken,
     calling::Calling,
+    compare_and_set::busy,
     contract::{Bound, Contract, Origin, holder},
     contracts::{Contracts, MOST_OF_ONE, NotMade},
     escalation, later,
@@ -17,7 +18,6 @@ use super::{
     proposal::Proposal,
     response::{AgtpError, AgtpResponse},
     synthesis::{Made, scope_required, similar},
-    tries::busy,
 };
 use frontdesk_desk::Desk;
 use frontdesk_state::{Amount, Class, Key, Limit, Subject, Window};

@@ -11,6 +11,7 @@ use super::{
     attempts::{self, ATTEMPT},
     call::Given,
     calling::Calling,
+    compare_and_set::busy,
     contract::{Bound, Contract, NoContract, Origin, holder},
     contracts::{Contracts, Entry, NotMade},
     error, escalation,
@@ -18,7 +19,6 @@ use super::{
     propose::no_room,
     response::{AgtpError, AgtpResponse},
     template::{Places, Template},
-    tries::busy,
 };
 use frontdesk_caller::limits::store_away;
 use frontdesk_desk::{Desk, records::seconds};

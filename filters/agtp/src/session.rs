@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     calling::{Calling, Parameters},
+    compare_and_set::{TRIES, busy, step_aside},
     escalation,
     head::{VISIBLE, passed},
     lifecycle::text,
     response::{AgtpError, AgtpResponse},
-    tries::{TRIES, busy, step_aside},
 };
 use frontdesk_base::text::hex;
 use frontdesk_desk::{Desk, records, rfc3339};

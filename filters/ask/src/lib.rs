@@ -25,7 +25,6 @@ mod engine;
 mod findings;
 mod follow;
 mod headings;
-mod held;
 mod index;
 mod intake;
 mod languages;
@@ -33,19 +32,20 @@ mod lead;
 mod links;
 mod markdown;
 mod meaning;
+mod overlap;
 mod particles;
 mod passage;
 mod plain;
 mod question;
 mod quote;
 mod rank;
+mod remembered_turn;
 mod saved;
 mod spelling;
 mod synonyms;
 #[cfg(test)]
 mod tests;
 mod tokens;
-mod turn;
 mod unclear;
 mod vocabulary;
 mod wish;
@@ -60,7 +60,7 @@ use frontdesk_page::content::Page;
 
 pub use coverage::Coverage;
 pub use meaning::{Embeddings, Later, Vectors};
-pub use turn::Turn;
+pub use remembered_turn::Turn;
 pub use words::Draft;
 
 use index::Index;

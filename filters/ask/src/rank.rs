@@ -15,9 +15,9 @@ use tantivy::{
 
 use super::{
     engine::{self, Engine, NUMBER},
-    held::each,
     index::Index,
     meaning::Near,
+    overlap::each,
     passage::Form,
     plain,
     question::{Asked, LIGHT, TERMS},

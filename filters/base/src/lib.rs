@@ -13,7 +13,7 @@ pub mod contract;
 pub mod corpus;
 pub mod date;
 pub mod etag;
-pub mod exact;
+pub mod exact_numbers;
 pub mod expand;
 pub mod fault;
 pub mod id;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 pub use crate::violation::Violation;
 use crate::{
-    exact,
+    exact_numbers,
     expand::{Counted, Named, TO_JUDGE, TO_READ, expanded},
     strict,
 };
@@ -239,7 +239,7 @@ fn read(kind: &Text, mut values: Vec<String>) -> Value {
     let [value] = &mut values[..] else { return values.into_iter().collect() };
     let value = std::mem::take(value);
     let parsed = match kind {
-        Text::Integer | Text::Number if !exact::is_exact(value.as_bytes()) => None,
+        Text::Integer | Text::Number if !exact_numbers::is_exact(value.as_bytes()) => None,
         Text::Integer => serde_json::from_str(&value).ok().and_then(whole),
         Text::Number => serde_json::from_str(&value).ok().filter(Value::is_number),
         Text::Boolean => value.parse().ok().map(Value::Bool),

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use crate::exact;
+use crate::exact_numbers;
 
 /// Parses an object.
 ///
@@ -29,7 +29,7 @@ pub fn value(text: &[u8]) -> Result<Value, String> {
     read(text).map_err(|e| {
         // A number beyond the representable range.
         if e.line() == 0 || e.to_string().starts_with("number out of range") {
-            return exact::ROUNDED.into();
+            return exact_numbers::ROUNDED.into();
         }
         let place = format!("line {}, column {}", e.line(), e.column());
         match e.classify() {
@@ -51,7 +51,7 @@ pub fn read(text: &[u8]) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let Strict(value) = serde::Deserialize::deserialize(&mut deserializer)?;
     deserializer.end()?;
-    if exact::is_exact(text) { Ok(value) } else { Err(serde::de::Error::custom(exact::ROUNDED)) }
+    if exact_numbers::is_exact(text) { Ok(value) } else { Err(serde::de::Error::custom(exact_numbers::ROUNDED)) }
 }
 
 struct Strict(Value);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use http::Method;
 
-use super::{plan::Plan, seen::Seen};
+use super::{clean_responses::Seen, plan::Plan};
 use crate::{document::Variant, endpoint::Endpoints};
 use frontdesk_base::path::Path;
 use frontdesk_caller::{

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::plain;
-use frontdesk_base::exact;
+use super::json_passthrough;
+use frontdesk_base::exact_numbers;
 
 /// A JSON value. Its written form has no blanks and no duplicate members.
 #[derive(Debug, Clone)]
@@ -40,10 +40,10 @@ impl Data {
     ///
     /// The text is not JSON.
     pub(super) fn read(json: Bytes) -> serde_json::Result<Self> {
-        match plain::text(&json) {
+        match json_passthrough::text(&json) {
             Some(Cow::Borrowed(_)) => Ok(Self(Form::Text(json, Known::Sent))),
             Some(Cow::Owned(text)) => Ok(Self(Form::Text(text.into(), Known::Made))),
-            None => serde_json::from_slice::<Value>(&exact::quoted(&json)).map(Self::from),
+            None => serde_json::from_slice::<Value>(&exact_numbers::quoted(&json)).map(Self::from),
         }
     }
 

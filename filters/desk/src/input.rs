@@ -11,7 +11,7 @@ use super::{
     target::escaped,
 };
 use frontdesk_base::{
-    exact::ROUNDED,
+    exact_numbers::ROUNDED,
     fault::{Fault, Refusal},
     strict,
 };

@@ -207,7 +207,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Data, seen::Seen};
+    use crate::{Data, clean_responses::Seen};
     use frontdesk_firewall::{Mode, Modes};
 
     const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";

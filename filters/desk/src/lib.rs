@@ -10,12 +10,13 @@
 mod account;
 mod acting;
 pub mod address;
-mod apart;
 mod approval;
 pub mod audit;
 mod authority;
 mod background;
 mod call;
+mod caller_urls;
+mod clean_responses;
 mod compiled;
 mod composed;
 pub mod conversation;
@@ -33,25 +34,24 @@ mod fingerprint;
 mod form_plan;
 mod freshness;
 pub mod harness;
+mod harness_context;
 mod input;
+mod json_passthrough;
 mod kept;
 mod leaving;
-mod linked;
-pub mod live;
+mod linked_session;
+pub mod live_check;
 mod message;
 mod models;
-mod outside;
 mod pages;
 pub mod pending;
-mod perceived;
 pub mod person_page;
-mod plain;
 mod plan;
 pub mod problem;
 mod promised;
 mod reading;
 pub mod records;
-mod seen;
+mod scan_threads;
 mod serve;
 mod shape;
 mod site_cookies;
@@ -71,7 +71,6 @@ use std::{any::Any, time::Duration};
 use serde_json::{Map, Value};
 
 pub use account::Account;
-pub use apart::{Apart, Job};
 use approval::ESCALATED;
 use audit::Audit;
 pub use authority::Authority;
@@ -87,8 +86,10 @@ pub use explain::Explain;
 pub use form_plan::FormCall;
 use frontdesk_base::{date, expand, pattern, schema, target};
 pub use message::{Standing, count};
+pub use scan_threads::{Job, ScanThreads};
 pub use serve::*;
 
+pub use caller_urls::Outside;
 pub use date::{date, rfc3339};
 pub use expand::unnamed;
 pub use files::{Given as GivenFile, endpoint as files_endpoint};
@@ -98,7 +99,6 @@ pub use input::body_of;
 pub use kept::Kept;
 pub use leaving::Flagged;
 pub use models::{Models, NoModels};
-pub use outside::Outside;
 pub use pages::Talk;
 pub use pattern::Pattern;
 use plan::Plan;
@@ -145,7 +145,7 @@ pub struct Desk<'a> {
     pub background: &'a dyn Background,
     pub outside: &'a dyn Outside,
     /// The threads that scan large answers.
-    pub apart: &'a dyn Apart,
+    pub apart: &'a dyn ScanThreads,
     /// Where the notes come from that are published; `None` where there is no such directory. Its handler knows what it
     /// is.
     pub handoff: Option<&'a (dyn Any + Send + Sync)>,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     Told,
-    perceived::{Fact, Perceived},
+    harness_context::{Fact, HarnessContext},
 };
 use frontdesk_ask::{Answer, Coverage, Library, Question, Source, Turn};
 use frontdesk_base::tokens;
@@ -59,7 +59,7 @@ pub(super) fn told(
     query: &str,
     (talk, answer_tokens): (&Talk<'_>, u64),
     vector: Option<&[f32]>,
-    perceived: &Perceived,
+    perceived: &HarnessContext,
 ) -> Told {
     let meant = perceived.hint.as_ref().map(|hint| format!("{query} {hint}"));
     let question = Question {

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{
     Done, Talk, Told,
+    clean_responses::Seen,
     exchange::Exchanged,
     pages,
     plan::Way,
     records,
-    seen::Seen,
     step::{Doing, Step, Stop},
     trouble::failed,
 };

@@ -7,16 +7,16 @@ use serde_json::{Map, Value, json};
 
 use super::{
     call::{Answer, CallPlan},
+    clean_responses::{Seen, Sight},
     data::Data,
     files::Given,
     freshness::{freshness, is_storable},
     leaving::Flagged,
     pattern::follow,
     records::seconds,
-    seen::{Seen, Sight},
 };
 use frontdesk_base::{
-    exact,
+    exact_numbers,
     fault::{Fault, REALM, Refusal},
     media,
 };
@@ -239,7 +239,7 @@ fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
         return data;
     }
     match (
-        is_json.then(|| serde_json::from_slice::<Value>(&exact::quoted(body)).ok()).flatten(),
+        is_json.then(|| serde_json::from_slice::<Value>(&exact_numbers::quoted(body)).ok()).flatten(),
         std::str::from_utf8(body),
     ) {
         (Some(value), _) => data["body"] = value,

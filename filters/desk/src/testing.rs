@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use serde_json::{Map, json};
 
 use super::{
-    Answer, Apart, Ask, Authority, Background, Busy, Call, Called, Carried, Compiled, Desk, Errand, Failed, Finish,
-    Holders, Job, Kept, Outside, Talk, Upstream,
+    Answer, Ask, Authority, Background, Busy, Call, Called, Carried, Compiled, Desk, Errand, Failed, Finish, Holders,
+    Job, Kept, Outside, ScanThreads, Talk, Upstream,
 };
 use frontdesk_ask::Library;
 use frontdesk_caller::{Caller, NoTokenServer};
@@ -48,7 +48,7 @@ impl Upstream for Around {
 }
 
 #[async_trait]
-impl Apart for Around {
+impl ScanThreads for Around {
     async fn apart(&self, job: Job) {
         job();
     }

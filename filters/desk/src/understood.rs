@@ -14,9 +14,9 @@ use url::Url;
 use super::{
     Told,
     call::{Answer, CallPlan},
+    clean_responses::Seen,
     files::Given,
     records::seconds,
-    seen::Seen,
     shape,
     step::Step,
 };

@@ -36,7 +36,7 @@ pub fn entry(settings: &Settings, occupied: &Occupied) -> Option<Entry> {
 
 /// What else it leads to.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ways<'a> {
+pub struct LlmsAddresses<'a> {
     pub manifest: &'a str,
     pub contract: &'a str,
     pub llms: Option<&'a str>,
@@ -48,7 +48,7 @@ pub struct Ways<'a> {
 pub fn document(
     settings: &Settings,
     occupied: &Occupied,
-    ways: Ways<'_>,
+    ways: LlmsAddresses<'_>,
     cache_control: &HeaderValue,
 ) -> Option<Document> {
     if !settings.discovery.auth_md || occupied.contains(PATH) {
@@ -59,7 +59,7 @@ pub fn document(
     Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
 }
 
-fn render(settings: &Settings, ways: Ways<'_>) -> String {
+fn render(settings: &Settings, ways: LlmsAddresses<'_>) -> String {
     let origin = origin(settings);
     let name = settings.site.name.as_deref().map_or_else(|| "this site".to_owned(), |name| line(name, SITE_NAME));
     let mut out = format!("# auth.md: access for agents to {name}\n");
@@ -83,7 +83,7 @@ fn needs_credential(capability: &Capability, settings: &Settings) -> bool {
 }
 
 /// What can be had without a credential.
-fn open(out: &mut String, settings: &Settings, origin: &str, ways: Ways<'_>) {
+fn open(out: &mut String, settings: &Settings, origin: &str, ways: LlmsAddresses<'_>) {
     out.push_str("\n## Without a credential\n\n");
     let mut pages = String::from("the pages of the site that people can read without signing in");
     if settings.content.markdown {
@@ -209,7 +209,7 @@ fn example(
     out: &mut String,
     settings: &Settings,
     origin: &str,
-    ways: Ways<'_>,
+    ways: LlmsAddresses<'_>,
     closed: &[&Capability],
     has_credentials: bool,
 ) {
@@ -249,7 +249,7 @@ mod tests {
     fn told(more: &str) -> String {
         let text = format!("[upstream]\nurl = 'http://a'\n{more}");
         let settings = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap_or_else(|e| panic!("{e}")).settings;
-        let ways = Ways { manifest: "/m.json", contract: "/c.toml", llms: Some("/llms.txt"), metadata: None };
+        let ways = LlmsAddresses { manifest: "/m.json", contract: "/c.toml", llms: Some("/llms.txt"), metadata: None };
         render(&settings, ways)
     }
 

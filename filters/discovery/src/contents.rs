@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use frontdesk_page::content::{Page, crawl::Dated};
 
-use crate::{llms, near::Near, sitemap};
+use crate::{llms, similar_addresses::SimilarAddresses, sitemap};
 
 /// The pages, those nearest to the start first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Contents {
     pages: Vec<Dated>,
     /// The path of the site's own sitemap, where the crawler read one.
     site_map: Option<String>,
-    near: Near,
+    near: SimilarAddresses,
 }
 
 impl Contents {
@@ -23,7 +23,7 @@ impl Contents {
         pages.sort_by_cached_key(|Dated { page, .. }| {
             (page.path.contains('?'), segments(&page.path), page.path.clone())
         });
-        let near = Near::new(pages.iter().map(|dated| dated.page.path.as_str()));
+        let near = SimilarAddresses::new(pages.iter().map(|dated| dated.page.path.as_str()));
         Self { pages, site_map, near }
     }
 

@@ -10,16 +10,16 @@ mod entry;
 mod host;
 pub mod links;
 pub mod llms;
+mod llms_addresses;
 pub mod llms_full;
-mod near;
 pub mod not_found;
 mod occupied;
 mod one_line;
 pub mod protected_resource;
 pub mod robots;
+mod similar_addresses;
 pub mod sitemap;
 pub mod skills;
-mod ways;
 pub mod webmcp;
 
 pub use contents::Contents;

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use http::HeaderValue;
 
+pub use crate::llms_addresses::LlmsAddresses;
 pub(crate) use crate::one_line::line;
-pub use crate::ways::Ways;
 use crate::{Contents, Entry, Occupied};
 use frontdesk_config::Settings;
 use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
@@ -69,7 +69,7 @@ pub fn document(
     settings: &Settings,
     occupied: &Occupied,
     contents: Option<&Contents>,
-    ways: Ways<'_>,
+    ways: LlmsAddresses<'_>,
     firewall: &Firewall,
 ) -> Option<Document> {
     if !settings.content.llms_txt || occupied.contains(PATH) {
@@ -93,7 +93,7 @@ pub fn document(
 }
 
 /// Renders the text from the declaration and the pages.
-pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> String {
+pub fn render(settings: &Settings, contents: &Contents, ways: LlmsAddresses<'_>) -> String {
     let origin = origin(settings);
     let listed = listed(contents);
     let mut out = heading(settings, contents);
@@ -196,7 +196,7 @@ mod tests {
     /// As it is where no origin is declared and none is known.
     fn rendered(contents: &Contents) -> String {
         let settings = settings("");
-        render(&settings, contents, Ways::default()).replace(origin(&settings), "")
+        render(&settings, contents, LlmsAddresses::default()).replace(origin(&settings), "")
     }
 
     fn contents(pages: &[Arc<Page>]) -> Contents {
@@ -218,8 +218,11 @@ mod tests {
             Arc::new(page("/about(us)", "About", "x")),
             Arc::new(page("/user-guide/a/b?x=1", "B", "x")),
         ];
-        let ways =
-            Ways { manifest: Some("/.well-known/agent.json"), converse: Some("/agent/converse"), ..Ways::default() };
+        let ways = LlmsAddresses {
+            manifest: Some("/.well-known/agent.json"),
+            converse: Some("/agent/converse"),
+            ..LlmsAddresses::default()
+        };
         let expected = "# Acme\n\n> Anvils and more.\n\n## When to use this site\n\n- To read a page of Acme: each is also there as \
             Markdown, at its own address with `Accept: text/markdown` or at its path with `.md` behind it.\n\
             - To have a question answered from the pages of Acme, with their addresses.\n\n## For agents\n\n\
@@ -247,12 +250,12 @@ mod tests {
     #[test]
     fn it_stays_within_its_bounds() {
         let many: Vec<_> = (0..1_000).map(|n| described(&format!("/d/{n}"), &format!("T{n}"), "x")).collect();
-        let text = render(&settings(""), &contents(&many), Ways::default());
+        let text = render(&settings(""), &contents(&many), LlmsAddresses::default());
         assert_eq!(text.matches("\n- [").count(), MOST_LINKS);
         assert!(text.ends_with("\nPages that are not listed here: 800\n"), "{text}");
         let long = "w".repeat(1_000);
         let many: Vec<_> = (0..200).map(|n| described(&format!("/{long}/{n}"), &long, &long.repeat(9))).collect();
-        let text = render(&settings(""), &contents(&many), Ways::default());
+        let text = render(&settings(""), &contents(&many), LlmsAddresses::default());
         assert!(text.len() <= MOST_BYTES && text.len() > MOST_BYTES / 2, "{}", text.len());
         assert!(text.contains("Pages that are not listed here: "));
     }
@@ -263,7 +266,7 @@ mod tests {
         own.insert(PATH.into());
         let (auto, off) = (settings(""), settings("[content]\nllms_txt = 'off'\n"));
         let is_ours = |settings: &Settings, occupied: &Occupied| {
-            document(settings, occupied, None, Ways::default(), &settings.firewall.compiled()).is_some()
+            document(settings, occupied, None, LlmsAddresses::default(), &settings.firewall.compiled()).is_some()
         };
         assert!(is_ours(&auto, &Occupied::default()) && !is_ours(&auto, &own) && !is_ours(&off, &Occupied::default()));
         assert_eq!(endpoint(&auto, &Occupied::default()), Some(PATH));

@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use super::{assigned, jwt, pem, phrases, token::TOKENS, words};
+use super::{jwt, named_secrets, pem, phrases, token::TOKENS, words};
 
 /// The possible finding at an anchor.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +169,7 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
         (";base64,", Anchor::Data),
     ];
     written.extend(TOKENS.iter().enumerate().map(|(index, token)| (token.prefix, Anchor::Token(index))));
-    written.extend(assigned::WORDS.iter().map(|word| (*word, Anchor::Word)));
+    written.extend(named_secrets::WORDS.iter().map(|word| (*word, Anchor::Word)));
     written.extend(phrases::first_words().map(|(index, word)| (word, Anchor::Phrase(index))));
     written.extend(words::ODD.iter().map(|odd| (*odd, Anchor::Odd)));
     written.extend(phrases::MARKS.iter().enumerate().map(|(index, (mark, _))| (*mark, Anchor::Mark(index))));

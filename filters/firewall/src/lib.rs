@@ -13,13 +13,13 @@
 
 mod address;
 mod anchors;
-mod assigned;
 mod escapes;
 mod finding;
 mod hide;
 mod ignore;
 mod json;
 mod jwt;
+mod named_secrets;
 mod numbers;
 mod pass;
 mod pem;
@@ -184,7 +184,7 @@ impl Firewall {
         if self.is_off() || text.is_empty() {
             return 0;
         }
-        let mut reading = assigned::Reading::of(text);
+        let mut reading = named_secrets::Reading::of(text);
         let on = |kind| self.modes.of(kind) != Mode::Off;
         let (secrets, pii, injection) = (on(Kind::Secret), on(Kind::Pii), on(Kind::Injection));
         let mut phrases = Phrases::default();
@@ -215,7 +215,7 @@ impl Firewall {
                         past = end;
                     }
                 }
-                Anchor::Authorization if secrets => assigned::authorization(text, start, end, found),
+                Anchor::Authorization if secrets => named_secrets::authorization(text, start, end, found),
                 Anchor::Data => {
                     past = end + text[end..].iter().take_while(|byte| pem::is_base64(**byte)).count();
                 }

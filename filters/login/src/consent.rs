@@ -13,7 +13,7 @@ use frontdesk_desk::{Desk, Incoming, not_kept, person_page};
 use frontdesk_state::Subject;
 
 use crate::{
-    asked::{Parameters, Return, Wrong, asked},
+    authorization_request::{Parameters, Return, Wrong, asked},
     code,
     documents::{Documents, Sources},
     html, redirect_uri, registration,

@@ -3,7 +3,7 @@
 use frontdesk_config::{Clients, Declared, Extension, Findings, Item};
 use url::Url;
 
-use crate::{asked::in_their_name, metadata};
+use crate::{authorization_request::in_their_name, metadata};
 
 /// The configuration checks about the site's own sign-in.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &[metadata::PATH], check };

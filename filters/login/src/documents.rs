@@ -12,9 +12,8 @@ use serde_json::Value;
 use url::Url;
 
 use crate::{
-    budget,
     client::{self, Client},
-    redirect_uri, registration,
+    redirect_uri, registration, request_limits,
 };
 
 /// Maximum bytes of a document about a client (draft-ietf-oauth-client-id-metadata-document, §6.6).
@@ -105,8 +104,8 @@ impl Documents {
         }
         let read = async {
             let counted = |asker: Subject| asker.with(Subject::named(&[b"documents"]));
-            let limits = from.askers.map(|asker| budget::limit(counted(asker), MOST_A_MINUTE, MINUTE));
-            if budget::take(from.counters, &limits).await.map_err(|_| Untaken::Away)?.is_some() {
+            let limits = from.askers.map(|asker| request_limits::limit(counted(asker), MOST_A_MINUTE, MINUTE));
+            if request_limits::take(from.counters, &limits).await.map_err(|_| Untaken::Away)?.is_some() {
                 return Err(Untaken::Busy);
             }
             let client = from.outside.document(id, LARGEST).await.and_then(|bytes| described(id, &bytes));

@@ -16,13 +16,12 @@ use ring::hmac;
 use serde_json::json;
 
 use crate::{
-    asked::{Parameters, in_their_name, resource},
-    budget,
+    authorization_request::{Parameters, in_their_name, resource},
     code::{self, Allowed},
     list::{List, Listed},
     pkce,
     reply::{Answer, away, error, json_reply},
-    visit,
+    request_limits, visit,
 };
 
 /// How often a change is tried again that another one came before.
@@ -52,7 +51,9 @@ pub(crate) async fn token(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor),
         Ok(form) => form,
         Err(refusal) => return refusal,
     };
-    if let Err(refusal) = budget::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await {
+    if let Err(refusal) =
+        request_limits::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await
+    {
         return refusal;
     }
     let given = match form.get("grant_type") {
@@ -250,7 +251,9 @@ pub(crate) async fn revoke(desk: &Desk<'_>, request: &Incoming<'_>) -> Answer {
         Ok(form) => form,
         Err(refusal) => return refusal,
     };
-    if let Err(refusal) = budget::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await {
+    if let Err(refusal) =
+        request_limits::for_tokens(desk, request.caller, form.get("client_id").unwrap_or_default()).await
+    {
         return refusal;
     }
     match form.get("token") {

@@ -8,7 +8,7 @@ use frontdesk_desk::{Desk, person_page::document, rfc3339, visitor::Person};
 use http::StatusCode;
 
 use crate::{
-    asked::{Asked, in_their_name},
+    authorization_request::{AuthorizationRequest, in_their_name},
     list::Listed,
     redirect_uri,
     words::Words,
@@ -19,7 +19,7 @@ pub(crate) fn consent(
     desk: &Desk<'_>,
     words: &Words,
     login: &Login,
-    asked: &Asked,
+    asked: &AuthorizationRequest,
     person: &Person,
     ticket: &str,
 ) -> Reply {

@@ -7,8 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-mod asked;
-mod budget;
+mod authorization_request;
 mod client;
 mod code;
 mod consent;
@@ -23,6 +22,7 @@ mod pkce;
 mod redirect_uri;
 mod registration;
 mod reply;
+mod request_limits;
 mod ticket;
 mod visit;
 mod words;

@@ -8,7 +8,7 @@ use frontdesk_state::NotKept;
 use ring::digest;
 
 use crate::{
-    asked::Parameters,
+    authorization_request::Parameters,
     consent::{Shown, foreign_form, see_other},
     html,
     list::List,

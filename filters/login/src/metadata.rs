@@ -5,7 +5,7 @@ use frontdesk_desk::{Document, Variant};
 use http::HeaderValue;
 use serde_json::json;
 
-use crate::{asked::in_their_name, words::LANGUAGES};
+use crate::{authorization_request::in_their_name, words::LANGUAGES};
 
 /// Its path.
 pub const PATH: &str = "/.well-known/oauth-authorization-server";

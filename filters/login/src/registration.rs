@@ -12,9 +12,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    budget::{self, Budget},
     client::{self, Client},
     reply::{Answer, away, error, json_reply},
+    request_limits::{self, Budget},
 };
 
 /// Registrations of one address, and of all, in an hour.
@@ -68,10 +68,10 @@ pub(crate) async fn register(desk: &Desk<'_>, request: &Incoming<'_>) -> Answer 
     }
     let address = Subject::address(request.caller.address);
     let limits = [
-        budget::limit(address.with(Subject::named(&[b"registrations"])), MOST_OF_ONE, HOUR),
-        budget::limit(Subject::named(&[b"all registrations"]), MOST_OF_ALL, HOUR),
+        request_limits::limit(address.with(Subject::named(&[b"registrations"])), MOST_OF_ONE, HOUR),
+        request_limits::limit(Subject::named(&[b"all registrations"]), MOST_OF_ALL, HOUR),
     ];
-    match budget::take(desk.counters, &limits).await {
+    match request_limits::take(desk.counters, &limits).await {
         Ok(None) => {}
         Ok(Some(wait)) => return Budget::Registrations.refusal(wait),
         Err(_) => return away().into(),
@@ -100,9 +100,10 @@ pub(crate) async fn used(desk: &Desk<'_>, login: &Login, id: &str, person: &str)
     if !is_id(id) {
         return Ok(());
     }
-    let limit = budget::limit(Subject::named(&[b"registrations used by", person.as_bytes()]), MOST_OF_PERSON, DAY);
+    let limit =
+        request_limits::limit(Subject::named(&[b"registrations used by", person.as_bytes()]), MOST_OF_PERSON, DAY);
     // Beyond that it works as before, until it is over.
-    if budget::take(desk.counters, &[limit]).await != Ok(None) {
+    if request_limits::take(desk.counters, &[limit]).await != Ok(None) {
         return Ok(());
     }
     let Some(record) = desk.records.get(&place(id)).await? else { return Ok(()) };

@@ -8,7 +8,7 @@ use frontdesk_desk::records::{fingerprint, is_id, unguessable};
 use frontdesk_state::{Change, Expect, NotKept, Put, Records};
 use serde_json::{Value, json};
 
-use crate::{asked::Asked, visit::Visit};
+use crate::{authorization_request::AuthorizationRequest, visit::Visit};
 
 /// How long a person may take.
 const HOLDS: Duration = Duration::from_secs(600);
@@ -48,7 +48,11 @@ impl Ticket {
     /// # Errors
     ///
     /// The store is unavailable.
-    pub(crate) async fn store(records: &dyn Records, asked: &Asked, visit: &Visit) -> Result<String, NotKept> {
+    pub(crate) async fn store(
+        records: &dyn Records,
+        asked: &AuthorizationRequest,
+        visit: &Visit,
+    ) -> Result<String, NotKept> {
         let id = unguessable()?;
         let client = &asked.client;
         let offered: Vec<Value> = asked.offered.iter().map(Consent::json).collect();

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-use crate::share::{Idle, Share};
+use crate::client_share::{Idle, Share};
 
 /// A connection counts for as long as this lives: among all of them, and among those of its client.
 pub struct Admission {

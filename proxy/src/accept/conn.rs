@@ -27,7 +27,7 @@ use super::{
     gate::Due,
     info::ConnInfo,
     linger,
-    portion::{Portion, RequestBody},
+    read_limit::{Portion, RequestBody},
     write_pace::WritePace,
 };
 use crate::{socket, sys};

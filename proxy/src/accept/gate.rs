@@ -23,9 +23,9 @@ use super::{
 };
 use crate::{
     alarm::Alarm,
+    client_share::{Bound, Share, Shares},
     live::Live,
     metrics::Metrics,
-    share::{Bound, Share, Shares},
 };
 
 /// How long after its last activity a connection may still send one more request once the shutdown has begun.

@@ -18,7 +18,7 @@ use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{admission::Admission, portion::RequestBody};
+use super::{admission::Admission, read_limit::RequestBody};
 use crate::metrics::Metrics;
 
 /// The length of every HTTP date (RFC 9110 §5.6.7).

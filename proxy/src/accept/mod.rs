@@ -11,8 +11,8 @@ mod gate;
 mod http2;
 mod info;
 mod linger;
-mod portion;
 mod proxy_header;
+mod read_limit;
 mod read_write;
 mod serve;
 mod stream;
@@ -29,7 +29,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::{certificate::Certificate, share::Share};
+use crate::{certificate::Certificate, client_share::Share};
 use conn::Io;
 use gate::begun;
 
@@ -39,7 +39,7 @@ pub use conn::Conn;
 pub use gate::Due;
 pub use gate::{Gate, Paused};
 pub use info::ConnInfo;
-pub use portion::RequestBody;
+pub use read_limit::RequestBody;
 pub use serve::{FastPathOutcome, ServeFast, WithFastPath};
 
 tokio::task_local! {

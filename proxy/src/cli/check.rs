@@ -8,7 +8,7 @@ use frontdesk_filters::{
 };
 use frontdesk_store::Store;
 
-use super::live;
+use super::check_live;
 use crate::source::{self, Source};
 
 /// How long `--connect` waits for the store.
@@ -40,7 +40,7 @@ pub(super) fn check(file: PathBuf, connect: bool, live: bool) -> ExitCode {
     }
     if live {
         println!();
-        match live::try_all(&declaration.settings) {
+        match check_live::try_all(&declaration.settings) {
             Ok(true) => {}
             Ok(false) => return ExitCode::FAILURE,
             Err(why) => {

@@ -3,6 +3,7 @@
 #[cfg(feature = "agtp")]
 mod catalog;
 mod check;
+mod check_live;
 mod completions;
 #[cfg(feature = "demo")]
 mod demo;
@@ -19,7 +20,6 @@ mod import_site;
 #[cfg(feature = "tools")]
 mod inspect;
 mod left_out;
-mod live;
 mod man;
 mod manual;
 mod run;

@@ -6,11 +6,11 @@
 //! headers that go up and rewrites a page, on either engine. Only the bytes move differently: in one task, without
 //! channels, and what came in one read leaves in one write.
 
-mod ahead;
 mod http1;
 mod http2;
 mod passthrough_head;
 mod plain_request;
+mod read_ahead;
 mod relay;
 mod reply;
 mod upstream_request;

@@ -9,9 +9,9 @@ use http::header;
 use pingora::{Error, ErrorSource, ErrorType, Result, http::RequestHeader};
 
 use super::{
-    ahead::Ahead,
     passthrough_head,
     plain_request::Sent,
+    read_ahead::ReadAhead,
     reply::{Reply, To},
     upstream_request,
 };
@@ -56,7 +56,7 @@ impl<'r> Relay<'_, 'r> {
         self.begin(&head, framing.body, &asked, reply)?;
         drop(head);
         let mut source =
-            Source { site: Some(site), backend, answered: began + took, ahead: Ahead::default(), failed: None };
+            Source { site: Some(site), backend, answered: began + took, ahead: ReadAhead::default(), failed: None };
         self.body(&mut source, reply).await
     }
 
@@ -191,7 +191,7 @@ struct Source<'a> {
     /// When the site began to answer.
     answered: Instant,
     /// What it sent that the client has not been sent yet.
-    ahead: Ahead,
+    ahead: ReadAhead,
     /// How it failed after that.
     failed: Option<Box<Error>>,
 }

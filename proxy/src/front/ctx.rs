@@ -17,7 +17,7 @@ use crate::{
     access::Line,
     engine::Engine,
     live::{Live, Running},
-    outbound::Held,
+    outbound::PageMemory,
     rewrite::{Asked, Touched},
     traces::{self, Trace},
     upstream::Place,
@@ -42,10 +42,10 @@ pub struct Ctx {
     /// It went to the site.
     pub passed: bool,
     pub upstream: Option<usize>,
-    /// Held until the request is over.
+    /// PageMemory until the request is over.
     pub place: Option<Place>,
     /// Room in memory for what is answered.
-    pub held: Option<Held>,
+    pub held: Option<PageMemory>,
     /// The upstream that refused the connection.
     pub tried: Option<usize>,
     /// It was sent, and sent once more or not worth it.

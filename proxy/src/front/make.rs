@@ -27,10 +27,10 @@ use pingora::{
 };
 use tokio::sync::Semaphore;
 
-use super::{Front, address, answer_head, apart::apart, ctx::Ctx, head};
+use super::{Front, address, answer_head, ctx::Ctx, head, worker_threads::apart};
 use crate::{
     live::Running,
-    outbound::{Body, Held, Outbound, Rest, room_to_read},
+    outbound::{Body, Outbound, PageMemory, Rest, room_to_read},
     rewrite::{Touched, learn_markdown},
     traces::Place,
 };
@@ -104,7 +104,7 @@ impl Front {
     }
 
     /// What was made takes room until it has left.
-    fn held(&self, head: &RequestHeader, ctx: &mut Ctx, decision: Decision, mut held: Held) -> Decision {
+    fn held(&self, head: &RequestHeader, ctx: &mut Ctx, decision: Decision, mut held: PageMemory) -> Decision {
         let size = match &decision {
             Decision::Answer(reply) | Decision::Refuse(reply, _) => reply.body.len(),
             _ => return decision,
@@ -134,7 +134,7 @@ struct Fetching<'a> {
     /// What the client itself asked for.
     target: &'a str,
     /// Room for what was read.
-    held: Mutex<Held>,
+    held: Mutex<PageMemory>,
     /// The answer to that, as far as it was not waited for.
     rest: Mutex<Option<(ResponseHeader, Box<Rest>)>>,
 }

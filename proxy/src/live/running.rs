@@ -11,8 +11,8 @@ use frontdesk_filters::{
 use frontdesk_store::Store;
 
 use crate::{
+    client_share::Bound,
     handoff::{Handoff, Notes},
-    share::Bound,
     upstream::{NoPlace, Place, Pool},
 };
 

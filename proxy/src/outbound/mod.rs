@@ -5,11 +5,11 @@ mod carry;
 mod deliver;
 mod exchange;
 mod external_target;
-mod held;
 mod models;
 mod page;
-mod post;
+mod page_memory;
 mod read;
+mod service_post;
 mod token_server;
 pub mod transports;
 mod upstream_timings;
@@ -40,9 +40,9 @@ use tokio::time::timeout;
 use url::Url;
 
 pub use carry::{Carrier, Told};
-pub use held::{Held, room_to_read};
 pub use models::model_name;
 pub use page::{Body, Rest};
+pub use page_memory::{PageMemory, room_to_read};
 pub use read::Question;
 pub use upstream_timings::{UpstreamTimings, Visited};
 

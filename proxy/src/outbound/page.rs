@@ -12,7 +12,7 @@ use pingora::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Held, Outbound, answered, headless};
+use super::{Outbound, PageMemory, answered, headless};
 use crate::{
     error_text::ErrorText,
     live::Running,
@@ -27,7 +27,7 @@ pub type Most = fn(StatusCode, &HeaderMap) -> Option<usize>;
 
 /// The body of an answer.
 pub enum Body {
-    Whole(Bytes, Held),
+    Whole(Bytes, PageMemory),
     /// The body is longer than the bytes waited for.
     Rest(Box<Rest>),
 }
@@ -38,7 +38,7 @@ pub struct Rest {
     begun: Bytes,
     broken: Option<Box<pingora::Error>>,
     _place: Place,
-    _held: Held,
+    _held: PageMemory,
 }
 
 impl Rest {
@@ -77,7 +77,7 @@ impl Outbound {
         let until = Instant::now() + limit;
         let place = running.place(client).ok()?;
         let (mut session, peer, head) = timeout_at(until, self.tried(running, request)).await.ok()??;
-        let mut held = Held::default();
+        let mut held = PageMemory::default();
         let body = match whole(&mut session, most(head.status, &head.headers), until, &mut held).await {
             Ok(body) => {
                 self.release(session, &peer, KEPT).await;
@@ -133,7 +133,7 @@ async fn whole(
     session: &mut HttpSession,
     most: Option<usize>,
     until: Instant,
-    held: &mut Held,
+    held: &mut PageMemory,
 ) -> Result<Bytes, (Bytes, Option<Box<pingora::Error>>)> {
     let Some(most) = most else { return Err((Bytes::new(), None)) };
     let announced = session.response_header().and_then(|head| announced(&head.headers));

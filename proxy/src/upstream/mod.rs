@@ -22,8 +22,8 @@ use frontdesk_filters::site::Upstream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
+    client_share::{Bound, Share, Shares},
     metrics::Metrics,
-    share::{Bound, Share, Shares},
 };
 pub use advice::advice;
 pub use backend::{Backend, UNRESOLVED};

@@ -3,7 +3,7 @@
 #![no_main]
 #![allow(dead_code, reason = "parts of what is included are for others")]
 
-use frontdesk_base::{exact, strict};
+use frontdesk_base::{exact_numbers, strict};
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../invariants/dice.rs"]

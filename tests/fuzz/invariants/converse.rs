@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     dice::Dice,
-    exact::{ROUNDED, is_exact},
+    exact_numbers::{ROUNDED, is_exact},
     question::Question,
     strict,
 };

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 
 use frontdesk_desk::{
-    Answer, Apart, Background, Busy, Call, Carried, Errand, Failed, Finish, Holders, Job, Outside, Upstream,
+    Answer, Background, Busy, Call, Carried, Errand, Failed, Finish, Holders, Job, Outside, ScanThreads, Upstream,
 };
 
 /// A site that answers every request.
@@ -19,7 +19,7 @@ pub(super) struct Around {
 }
 
 #[async_trait]
-impl Apart for Around {
+impl ScanThreads for Around {
     async fn apart(&self, job: Job) {
         job();
     }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{State, Ticket, Tickets, key};
-use crate::{Told, outside::Outside, promised::kept, promised::told_again};
+use crate::{Told, caller_urls::Outside, promised::kept, promised::told_again};
 use frontdesk_base::fault::Refusal;
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put};
 

@@ -8,6 +8,8 @@ mod conversed;
 mod declaration;
 mod endpoint;
 pub mod error;
+#[cfg(test)]
+mod fuzz_properties;
 mod inputs;
 mod json;
 mod later;
@@ -18,8 +20,6 @@ mod rates;
 mod session;
 pub mod turn;
 mod types;
-#[cfg(test)]
-mod whatever;
 mod words;
 
 pub use converse::{Converse, pattern};

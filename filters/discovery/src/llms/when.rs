@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use frontdesk_config::Settings;
 
-use crate::{one_line::line, ways::Ways};
+use crate::{llms_addresses::LlmsAddresses, one_line::line};
 
 /// Maximum capabilities that are listed.
 const MOST: usize = 40;
@@ -12,7 +12,7 @@ const MOST: usize = 40;
 const LONGEST: usize = 200;
 
 /// A list item for each use.
-pub(crate) fn lines(settings: &Settings, ways: Ways<'_>) -> String {
+pub(crate) fn lines(settings: &Settings, ways: LlmsAddresses<'_>) -> String {
     let mut out = String::new();
     let about = settings.site.name.as_deref().map(|name| line(name, LONGEST));
     let about = about.map(|name| format!(" of {name}")).unwrap_or_default();
@@ -54,7 +54,7 @@ mod tests {
     fn told(more: &str) -> String {
         let text = format!("[upstream]\nurl = 'http://a'\n{more}");
         let settings = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap().settings;
-        lines(&settings, Ways { converse: Some("/agent/converse"), ..Ways::default() })
+        lines(&settings, LlmsAddresses { converse: Some("/agent/converse"), ..LlmsAddresses::default() })
     }
 
     #[test]

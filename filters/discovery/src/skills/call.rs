@@ -7,7 +7,7 @@ use frontdesk_config::{Capability, Settings, names};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use super::{Ways, sample::sample};
+use super::{LlmsAddresses, sample::sample};
 
 /// One capability as a skill describes it.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub(super) struct Call {
 
 impl Call {
     /// `None` where it has no address of its own.
-    pub(super) fn new(capability: &Capability, settings: &Settings, ways: &Ways) -> Option<Self> {
+    pub(super) fn new(capability: &Capability, settings: &Settings, ways: &LlmsAddresses) -> Option<Self> {
         let name = names::name(&capability.id, capability.ahp.name.as_deref());
         let operation = || ways.operations.as_ref().map(|base| format!("{base}/{name}"));
         let (method, path) = match &capability.endpoint {

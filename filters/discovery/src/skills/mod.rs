@@ -28,7 +28,7 @@ const MOST_CALLS: usize = 20;
 
 /// The addresses that skills name; `None` where it is not there.
 #[derive(Debug, Clone, Default)]
-pub struct Ways {
+pub struct LlmsAddresses {
     /// The conversation.
     pub converse: Option<String>,
     pub mcp: Option<String>,
@@ -73,7 +73,7 @@ impl Skill {
 }
 
 /// The index and the skills, unless the site has an index of its own.
-pub fn documents(settings: &Settings, occupied: &Occupied, ways: &Ways) -> Vec<Document> {
+pub fn documents(settings: &Settings, occupied: &Occupied, ways: &LlmsAddresses) -> Vec<Document> {
     if !settings.discovery.skills || occupied.contains(PATH) {
         return Vec::new();
     }
@@ -131,7 +131,7 @@ fn index(skills: &[Skill], origin: &str) -> String {
     json!({ "$schema": SCHEMA, "skills": skills }).to_string()
 }
 
-fn skills(settings: &Settings, ways: &Ways) -> Vec<Skill> {
+fn skills(settings: &Settings, ways: &LlmsAddresses) -> Vec<Skill> {
     let name = settings.site.name.as_deref().unwrap_or("this site");
     let prefix = slug(settings.site.name.as_deref().unwrap_or("site"));
     let prefix = if prefix.is_empty() { "site".to_owned() } else { prefix };

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use frontdesk_config::Settings;
 
-use super::Ways;
+use super::LlmsAddresses;
 
 /// What a site can be read and asked by.
 #[derive(Debug, Clone)]
@@ -15,11 +15,11 @@ pub(super) struct Reading {
     /// Questions are answered from the pages.
     answers: bool,
     anonymous: bool,
-    ways: Ways,
+    ways: LlmsAddresses,
 }
 
 impl Reading {
-    pub(super) fn new(settings: &Settings, ways: &Ways) -> Self {
+    pub(super) fn new(settings: &Settings, ways: &LlmsAddresses) -> Self {
         Self {
             name: settings.site.name.clone().unwrap_or_else(|| "this site".to_owned()),
             about: settings.site.description.clone().filter(|about| !about.is_empty()),

@@ -45,9 +45,9 @@ fn settings(more: &str) -> Settings {
     declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap_or_else(|e| panic!("{e}")).settings
 }
 
-fn ways() -> Ways {
+fn ways() -> LlmsAddresses {
     let there = |path: &str| Some(path.to_owned());
-    Ways {
+    LlmsAddresses {
         converse: there("/agent/converse"),
         mcp: there("/mcp"),
         llms: there("/llms.txt"),
@@ -115,7 +115,7 @@ fn the_reading_skill_names_only_what_is_there() {
     let few = documents(
         &settings("[content]\nmarkdown = false\nconcierge = false\n"),
         &Occupied::default(),
-        &Ways::default(),
+        &LlmsAddresses::default(),
     );
     let text = get(&few, "/.well-known/agent-skills/site-read-and-ask/SKILL.md", "https://a.test");
     assert!(!text.contains("https://a.test") && !text.contains("content_search"), "{text}");

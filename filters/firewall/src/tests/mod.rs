@@ -306,7 +306,7 @@ fn a_text_of_names_alone_is_read_no_more_than_a_few_times() {
         let text = name.repeat(100_000 / name.len());
         let mut found = Findings::default();
         let read = wall.look_at(text.as_bytes(), &mut found);
-        assert!(read <= assigned::most_read(text.len()), "{name}: {read} bytes of values in {}", text.len());
+        assert!(read <= named_secrets::most_read(text.len()), "{name}: {read} bytes of values in {}", text.len());
     }
     // Half a kilobyte each, and none nested.
     let apart = format!("token={} ", "a".repeat(500)).repeat(400);

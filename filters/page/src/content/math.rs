@@ -3,7 +3,7 @@
 use dom_query::NodeRef;
 
 use super::{
-    fate::Fate,
+    element_fate::ElementFate,
     walk::{attribute, collapsed, has_word, name},
 };
 
@@ -41,7 +41,7 @@ pub(super) fn is_shown_as_image(node: &NodeRef<'_>) -> bool {
 
 /// MathJax writes formulas from scripts that hold TeX, and may have written them already; Sphinx leaves TeX between
 /// `\(` and `\)` for it.
-pub(super) fn of_script(node: &NodeRef<'_>, called: &str) -> Option<Fate> {
+pub(super) fn of_script(node: &NodeRef<'_>, called: &str) -> Option<ElementFate> {
     if called == "script" {
         let kind = attribute(node, "type")?.to_ascii_lowercase();
         let is_block = kind.contains("mode=display");
@@ -52,13 +52,13 @@ pub(super) fn of_script(node: &NodeRef<'_>, called: &str) -> Option<Fate> {
             if is_block {
                 node.set_attr("display", "block");
             }
-            Fate::Rename("math")
+            ElementFate::Rename("math")
         });
     }
     if has_word(node, "class", &["MathJax", "MathJax_Display", "MathJax_Preview"])
         && !super::walk::contains(node, &["math"])
     {
-        return Some(Fate::Drop);
+        return Some(ElementFate::Drop);
     }
     if matches!(called, "span" | "div") && has_word(node, "class", &["math"]) {
         let text = node.text();
@@ -71,7 +71,7 @@ pub(super) fn of_script(node: &NodeRef<'_>, called: &str) -> Option<Fate> {
         if block.is_some() {
             node.set_attr("display", "block");
         }
-        return Some(Fate::Rename("math"));
+        return Some(ElementFate::Rename("math"));
     }
     None
 }

@@ -10,9 +10,9 @@ use dom_query::NodeRef;
 use url::{Position, Url};
 
 use super::{
-    code, faq,
-    fate::Fate,
-    images, math,
+    code,
+    element_fate::ElementFate,
+    faq, images, math,
     parse::PATIENCE,
     select::{Content, Found},
     table::{self, Grid},
@@ -122,13 +122,13 @@ pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Opti
         }
         let mut nested = nested;
         match pruning.fate(&node)? {
-            Fate::Drop => {
+            ElementFate::Drop => {
                 node.remove_from_parent();
                 continue;
             }
-            Fate::Ready => continue,
-            Fate::Rename(name) => node.rename(name),
-            Fate::Keep => {}
+            ElementFate::Ready => continue,
+            ElementFate::Rename(name) => node.rename(name),
+            ElementFate::Keep => {}
         }
         if is_marked(&name(&node)) {
             nested += 1;
@@ -177,12 +177,12 @@ struct Pruning<'a> {
 
 impl Pruning<'_> {
     /// `None`: give the page up.
-    fn fate(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
+    fn fate(&mut self, node: &NodeRef<'_>) -> Option<ElementFate> {
         if is_hidden(node) && !tabs::is_panel(node) && !math::is_shown_as_image(node) && !faq::is_answer(node)
             || has_word(node, "role", &SURROUNDINGS)
             || has_word(node, "class", &["ahp-notice"])
         {
-            return Some(Fate::Drop);
+            return Some(ElementFate::Drop);
         }
         let called = name(node);
         if matches!(called.as_str(), "script" | "span" | "div")
@@ -191,57 +191,59 @@ impl Pruning<'_> {
             return Some(fate);
         }
         if !self.marked && (has_word(node, "class", &CHROME) || has_word(node, "id", &CHROME)) {
-            return Some(Fate::Drop);
+            return Some(ElementFate::Drop);
         }
         Some(match called.as_str() {
             // A question may be a button that unfolds its answer.
             "button" | "span" | "div" | "p" | "a" if faq::is_question(node) && !contains(node, &HEADINGS) => {
                 let around = node.parent().filter(|around| HEADINGS.contains(&name(around).as_str()));
-                Fate::Rename(if around.is_some() { "span" } else { "summary" })
+                ElementFate::Rename(if around.is_some() { "span" } else { "summary" })
             }
             "script" | "style" | "noscript" | "template" | "svg" | "canvas" | "iframe" | "object" | "embed"
             | "video" | "audio" | "nav" | "footer" | "select" | "textarea" | "button" | "datalist" | "link"
-            | "meta" | "head" | "title" | "frameset" | "applet" | "colgroup" => Fate::Drop,
+            | "meta" | "head" | "title" | "frameset" | "applet" | "colgroup" => ElementFate::Drop,
             // One to tick is part of a list of tasks.
-            "input" if has_word(node, "type", &["checkbox"]) => Fate::Ready,
-            "input" => Fate::Drop,
-            "aside" if has_word(node, "class", &["footnote", "footnote-list", "footnotes"]) => Fate::Rename("div"),
-            "aside" if has_word(node, "class", &CALLOUTS) => Fate::Rename("blockquote"),
-            "aside" => Fate::Drop,
-            "dialog" if !node.has_attr("open") => Fate::Drop,
-            "header" if self.marked || contains(node, &HEADINGS) => Fate::Rename("div"),
-            "header" => Fate::Drop,
+            "input" if has_word(node, "type", &["checkbox"]) => ElementFate::Ready,
+            "input" => ElementFate::Drop,
+            "aside" if has_word(node, "class", &["footnote", "footnote-list", "footnotes"]) => {
+                ElementFate::Rename("div")
+            }
+            "aside" if has_word(node, "class", &CALLOUTS) => ElementFate::Rename("blockquote"),
+            "aside" => ElementFate::Drop,
+            "dialog" if !node.has_attr("open") => ElementFate::Drop,
+            "header" if self.marked || contains(node, &HEADINGS) => ElementFate::Rename("div"),
+            "header" => ElementFate::Drop,
             // Some sites have the whole page in a form.
-            "form" if weight(node) * 2 < self.weight => Fate::Drop,
+            "form" if weight(node) * 2 < self.weight => ElementFate::Drop,
             "kbd" | "samp" | "tt" | "code" => {
                 code::turn_link_out(node);
-                if name(node) == "a" { return self.link(node) } else { Fate::Rename("code") }
+                if name(node) == "a" { return self.link(node) } else { ElementFate::Rename("code") }
             }
-            "cite" | "dfn" | "var" => Fate::Rename("em"),
-            "pre" | "math" => Fate::Ready,
+            "cite" | "dfn" | "var" => ElementFate::Rename("em"),
+            "pre" | "math" => ElementFate::Ready,
             "ul" | "ol" => {
                 // A list between the items of another belongs to the one before it.
                 let is_between = node.parent().is_some_and(|around| matches!(name(&around).as_str(), "ul" | "ol"));
                 if let Some(item) = node.prev_element_sibling().filter(|item| is_between && name(item) == "li") {
                     item.append_child(node);
                 }
-                Fate::Keep
+                ElementFate::Keep
             }
             "table" => {
                 table::prepare(node, &mut self.grid);
-                Fate::Keep
+                ElementFate::Keep
             }
             "a" if !is_struck_through(node) => return self.link(node),
             "img" => return self.image(node),
-            _ if is_struck_through(node) => Fate::Rename("del"),
-            _ => Fate::Keep,
+            _ if is_struck_through(node) => ElementFate::Rename("del"),
+            _ => ElementFate::Keep,
         })
     }
 
-    fn link(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
+    fn link(&mut self, node: &NodeRef<'_>) -> Option<ElementFate> {
         let Some(href) = attribute(node, "href") else {
             // A mere anchor; left in a heading, it swallows the space before the heading's words.
-            return Some(if node.children_it(false).next().is_none() { Fate::Drop } else { Fate::Keep });
+            return Some(if node.children_it(false).next().is_none() { ElementFate::Drop } else { ElementFate::Keep });
         };
         if href.starts_with('#') {
             let text = collapsed(&node.text());
@@ -249,11 +251,11 @@ impl Pruning<'_> {
             if matches!(text.as_str(), "" | "#" | "¶" | "§" | "🔗" | "↩" | "↩︎" | "↑")
                 || text.to_ascii_lowercase().starts_with("skip to")
             {
-                return Some(Fate::Drop);
+                return Some(ElementFate::Drop);
             }
             if node.ancestors_it(Some(2)).any(|around| HEADINGS.contains(&name(&around).as_str())) {
                 // A heading that leads to itself.
-                return Some(Fate::Rename("span"));
+                return Some(ElementFate::Rename("span"));
             }
         }
         match self.absolute(&href, &["http", "https", "mailto", "tel"]).ok()? {
@@ -261,14 +263,14 @@ impl Pruning<'_> {
             None => node.remove_attr("href"),
         }
         node.remove_attr("title");
-        Some(Fate::Keep)
+        Some(ElementFate::Keep)
     }
 
-    fn image(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
+    fn image(&mut self, node: &NodeRef<'_>) -> Option<ElementFate> {
         let alt = attribute(node, "alt");
         if alt.as_deref() == Some("") {
             // It says itself that it says nothing.
-            return Some(Fate::Drop);
+            return Some(ElementFate::Drop);
         }
         let source = images::source(node);
         let url = match source {
@@ -279,13 +281,13 @@ impl Pruning<'_> {
             (Some(url), _) => {
                 node.set_attr("src", &url);
                 node.remove_attr("title");
-                Some(Fate::Ready)
+                Some(ElementFate::Ready)
             }
             (None, Some(alt)) => {
                 node.replace_with(&node.tree.new_text(alt));
-                Some(Fate::Ready)
+                Some(ElementFate::Ready)
             }
-            (None, None) => Some(Fate::Drop),
+            (None, None) => Some(ElementFate::Drop),
         }
     }
 

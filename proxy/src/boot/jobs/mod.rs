@@ -8,7 +8,7 @@ mod handoff;
 mod harness;
 mod keys;
 mod read;
-mod seen;
+mod sample_counters;
 mod site;
 mod store;
 mod vectors;
@@ -61,7 +61,7 @@ pub(super) fn start(
         chains::store(live, metrics, chains),
         harness::greet(live, metrics),
         harness::tell(live, metrics),
-        seen::sample(metrics),
+        sample_counters::sample(metrics),
         read::read(live, reader.clone()),
         vectors::make(reader),
     ];

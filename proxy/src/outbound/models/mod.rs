@@ -3,8 +3,8 @@
 //!
 //! Whatever goes wrong, an answer is found by words and quoted. The log says once what went wrong, and never what was asked.
 
-mod budget;
 mod chat;
+mod daily_tokens;
 mod embeddings;
 #[cfg(feature = "semantic")]
 mod in_process;
@@ -27,7 +27,7 @@ use http::{HeaderValue, Request, header};
 use tokio::sync::Semaphore;
 
 use super::Outbound;
-use budget::Budget;
+use daily_tokens::Budget;
 use embeddings::Endpoint;
 
 /// How long a question waits for its vector.

@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{
     link::{DIALING, Driver, Link},
-    noted::{Failure, Noted},
+    recording_socket::{Failure, RecordingSocket},
     trouble::Trouble,
 };
 use frontdesk_files::{add_system_roots, certified_key, chain, private_key};
@@ -162,7 +162,7 @@ impl Dialer {
             .set_connection_timeout(None)
             .set_response_timeout(None)
             .set_pipeline_buffer_size(PIPELINE);
-        let (socket, failure) = Noted::new(socket);
+        let (socket, failure) = RecordingSocket::new(socket);
         let (connection, driver) = MultiplexedConnection::new_with_config(&self.session, socket, config).await?;
         Ok((connection, Box::pin(driver), failure))
     }

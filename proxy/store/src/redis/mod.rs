@@ -13,9 +13,9 @@
 
 mod counters;
 mod dial;
-mod keep;
 mod link;
-mod noted;
+mod reconnect;
+mod recording_socket;
 mod records;
 mod replicas;
 mod trouble;
@@ -39,8 +39,8 @@ use tokio::time::timeout;
 
 use self::{
     dial::{Dialer, Node},
-    keep::{CLOSED, FULL},
     link::{Clock, Link, Role},
+    reconnect::{CLOSED, FULL},
     replicas::Replicas,
     trouble::{SinceTheStart, Trouble},
 };

@@ -1,8 +1,8 @@
 //! Parsing, refusals and replies, byte for byte.
 
+mod fuzz_properties;
 mod read;
 mod refuse;
-mod whatever;
 mod write;
 
 use bytes::BytesMut;

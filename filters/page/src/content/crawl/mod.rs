@@ -24,10 +24,10 @@ mod redirects;
 mod references;
 pub mod robots;
 mod rules;
-mod served;
 pub mod shared;
 mod site_name;
 pub mod sitemap;
+mod static_file;
 mod target;
 #[cfg(test)]
 mod testing;

@@ -16,8 +16,8 @@ use super::{
     books::{self, Kept, Put},
     evidence::Evidence,
     gzip, lists,
-    served::{self, Served},
     sitemap::Sitemap,
+    static_file::{self, Served},
     wishes::{Kind, Wishes},
 };
 use crate::content::{self, Marks, Page, is_relative};
@@ -126,7 +126,7 @@ impl Crawl {
         page.path = ask.target.to_string();
         page.markdown.truncate(page.markdown.floor_char_boundary(books::MOST_OF_PAGE));
         // What was written only now is asked for as a whole once more: then it can be told from what a program dates.
-        let is_settled = served::is_settled(&fetched.headers, self.now);
+        let is_settled = static_file::is_settled(&fetched.headers, self.now);
         let validator = |name| {
             let value = fetched.headers.get(name).and_then(|value| value.to_str().ok());
             value.filter(|value| is_settled && value.len() <= LONGEST_VALIDATOR).map(str::to_owned)

@@ -17,7 +17,7 @@ mod shape;
 
 use std::collections::HashSet;
 
-use super::{acts, guess::Guess, served::Served};
+use super::{acts, guess::Guess, static_file::Served};
 
 /// Endings of documents, in small letters.
 const DOCUMENTS: [&str; 5] = ["html", "htm", "xhtml", "md", "markdown"];

@@ -12,12 +12,12 @@ const LEAST: usize = 35;
 
 /// The addresses, by what they are made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Near {
+pub(crate) struct SimilarAddresses {
     with: BTreeMap<[u8; 2], Vec<u32>>,
     sizes: Vec<usize>,
 }
 
-impl Near {
+impl SimilarAddresses {
     pub(crate) fn new<'a>(targets: impl Iterator<Item = &'a str>) -> Self {
         let mut near = Self::default();
         for (nth, target) in (0..).zip(targets.take(MOST)) {
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_slip_finds_the_page_that_was_meant() {
         let paths = ["/", "/about", "/contact.html", "/docs/install", "/docs/configure", "/blog/2026/hello-world"];
-        let near = Near::new(paths.into_iter());
+        let near = SimilarAddresses::new(paths.into_iter());
         let best = |target: &str| near.find(target, 1).first().map(|nth| paths[*nth]);
         for (target, meant) in [
             ("/abuot", Some("/about")),
@@ -88,6 +88,6 @@ mod tests {
         let long = format!("/{}", "abc".repeat(10_000));
         assert!(pairs(&long).len() < LONGEST);
         let many: Vec<String> = (0..MOST + 10).map(|n| format!("/{n}")).collect();
-        assert_eq!(Near::new(many.iter().map(String::as_str)).sizes.len(), MOST);
+        assert_eq!(SimilarAddresses::new(many.iter().map(String::as_str)).sizes.len(), MOST);
     }
 }

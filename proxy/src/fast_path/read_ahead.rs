@@ -26,7 +26,7 @@ struct Place<'a>(&'a Places);
 
 /// What of one answer has been read ahead.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(super) struct ReadAhead {
     read: BytesMut,
     place: Option<Place<'static>>,
 }
@@ -45,7 +45,7 @@ impl Drop for Place<'_> {
     }
 }
 
-impl Ahead {
+impl ReadAhead {
     /// Whether one more part may be read while another of so many bytes is being written.
     pub(super) fn has_room(&mut self, writing: usize) -> bool {
         if writing + self.read.len() + buffer_pool::READ > MOST {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn an_answer_holds_no_more_than_it_may() {
-        let mut ahead = Ahead::default();
+        let mut ahead = ReadAhead::default();
         let mut parts = 0;
         while ahead.has_room(buffer_pool::READ) {
             ahead.push(Bytes::from(vec![b'x'; buffer_pool::READ]));

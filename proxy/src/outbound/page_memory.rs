@@ -24,9 +24,9 @@ static READ_ROOM: Semaphore = Semaphore::const_new(READ as usize);
 
 /// A reservation of memory, which dropping it releases.
 #[derive(Debug, Default)]
-pub struct Held(Option<SemaphorePermit<'static>>);
+pub struct PageMemory(Option<SemaphorePermit<'static>>);
 
-impl Held {
+impl PageMemory {
     /// Changes the reservation to so many bytes. Returns whether there was room.
     pub fn resize(&mut self, bytes: usize) -> bool {
         let wanted = kilobytes(bytes, HELD);
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn room_is_taken_and_given_back_to_the_kilobyte() {
         let all = HELD as usize;
-        let (mut one, mut other) = (Held::default(), Held::default());
+        let (mut one, mut other) = (PageMemory::default(), PageMemory::default());
         assert!(one.resize(20 << 20));
         assert!(!other.resize(13 << 20) && other.kilobytes() == 0);
         assert!(other.resize(12 << 20));

@@ -2,7 +2,7 @@
 
 /// The addresses of the other documents.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ways<'a> {
+pub struct LlmsAddresses<'a> {
     pub manifest: Option<&'a str>,
     /// The path for questions.
     pub converse: Option<&'a str>,

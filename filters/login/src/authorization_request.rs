@@ -18,7 +18,7 @@ const LONGEST_STATE: usize = 2048;
 const OFFLINE_ACCESS: &str = "offline_access";
 
 /// A request that a person may be asked about.
-pub(crate) struct Asked {
+pub(crate) struct AuthorizationRequest {
     pub(crate) client: Arc<Client>,
     pub(crate) redirect_uri: String,
     pub(crate) state: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Asked {
     pub(crate) is_named: bool,
 }
 
-impl Asked {
+impl AuthorizationRequest {
     /// Whether the person may choose a capability.
     pub(crate) fn offers(&self, capability: &Capability) -> bool {
         self.offered.iter().any(|offered| offered.id == capability.id)
@@ -112,7 +112,7 @@ pub(crate) async fn asked(
     login: &Login,
     (documents, from): (&Documents, &Sources<'_>),
     query: &str,
-) -> Result<Asked, Wrong> {
+) -> Result<AuthorizationRequest, Wrong> {
     let twice = || Wrong::ToPerson("invalid_request", "A parameter is there twice.".into());
     let given = Parameters::read(query.as_bytes(), "resource").ok_or_else(twice)?;
     let id = given.get("client_id").unwrap_or_default();
@@ -160,7 +160,7 @@ pub(crate) async fn asked(
         return Err(wrong("invalid_scope", "Nothing here is called in a person's name."));
     }
     let (challenge, resource) = (challenge.to_owned(), wanted.to_owned());
-    Ok(Asked { client, redirect_uri, state, challenge, resource, offered, is_named })
+    Ok(AuthorizationRequest { client, redirect_uri, state, challenge, resource, offered, is_named })
 }
 
 /// The capabilities that a scope asks for, by their ids or by the scopes that they need, and whether it names any. All, where

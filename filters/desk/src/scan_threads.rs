@@ -19,7 +19,7 @@ pub type Job = Box<dyn FnOnce() + Send>;
 
 /// Runs long jobs outside the threads that serve requests.
 #[async_trait]
-pub trait Apart: Send + Sync {
+pub trait ScanThreads: Send + Sync {
     /// Runs the job and returns when it is done. Returns without running it where no thread is free in time.
     async fn apart(&self, job: Job);
 }

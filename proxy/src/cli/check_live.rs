@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use frontdesk_filters::{
-    desk::live::{Found, Trial, Trials},
+    desk::live_check::{Found, Trial, Trials},
     site::{Settings, UpstreamUrl},
 };
 use http::header;

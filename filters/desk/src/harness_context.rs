@@ -18,7 +18,7 @@ const LONGEST_HINT: usize = 100;
 
 /// What the harness knows about a question.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Perceived {
+pub(super) struct HarnessContext {
     /// More words to search for.
     pub(super) hint: Option<String>,
     pub(super) facts: Vec<Fact>,
@@ -37,7 +37,7 @@ impl Step<'_> {
     /// # Errors
     ///
     /// The harness forbids the question.
-    pub(super) async fn perceived(&self, query: &str) -> Result<Option<Perceived>, Refusal> {
+    pub(super) async fn perceived(&self, query: &str) -> Result<Option<HarnessContext>, Refusal> {
         let Some(harness) = self.desk.harness else { return Ok(None) };
         let offered = [Kind::IntentDetection, Kind::ContextPerception, Kind::MemoryRecall];
         if !offered.into_iter().any(|kind| harness.offers(kind)) {
@@ -62,11 +62,11 @@ impl Step<'_> {
         let context = context.as_ref().map(|context| &context["injected_context"]["facts"]);
         let recall = recall.as_ref().map(|recall| &recall["injected_facts"]);
         let facts = context.into_iter().chain(recall).filter_map(Value::as_array).flatten();
-        let perceived = Perceived {
+        let perceived = HarnessContext {
             hint: hint.map(|hint| shown(hint, LONGEST_HINT)),
             facts: facts.filter_map(Fact::read).take(MOST_FACTS).collect(),
         };
-        Ok(Some(perceived).filter(|perceived| *perceived != Perceived::default()))
+        Ok(Some(perceived).filter(|perceived| *perceived != HarnessContext::default()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What becomes of an element when a page is made ready for Markdown. Several modules decide it, and one carries it out.
 
 /// What becomes of an element.
-pub(super) enum Fate {
+pub(super) enum ElementFate {
     Drop,
     /// Its children are its parent's.
     Keep,

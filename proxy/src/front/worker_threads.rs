@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use frontdesk_filters::desk::{Apart, Job};
+use frontdesk_filters::desk::{Job, ScanThreads};
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::Front;
@@ -24,7 +24,7 @@ pub(super) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
 }
 
 #[async_trait]
-impl Apart for Front {
+impl ScanThreads for Front {
     async fn apart(&self, job: Job) {
         apart(job).await;
     }

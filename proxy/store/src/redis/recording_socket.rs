@@ -14,19 +14,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub type Failure = Arc<OnceLock<String>>;
 
 /// A socket that records its first failed read.
-pub struct Noted<S> {
+pub struct RecordingSocket<S> {
     socket: S,
     failure: Failure,
 }
 
-impl<S> Noted<S> {
+impl<S> RecordingSocket<S> {
     pub fn new(socket: S) -> (Self, Failure) {
         let failure = Failure::default();
         (Self { socket, failure: failure.clone() }, failure)
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for RecordingSocket<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let read = ready!(Pin::new(&mut self.socket).poll_read(cx, buf));
         if let Err(error) = &read {
@@ -36,7 +36,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Noted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for RecordingSocket<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.socket).poll_write(cx, bytes)
     }

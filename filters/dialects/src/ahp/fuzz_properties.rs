@@ -3,7 +3,7 @@
 use super::question;
 use frontdesk_base::{
     corpus::{dice, holds},
-    exact, strict,
+    exact_numbers, strict,
 };
 
 #[path = "../../../../tests/fuzz/invariants/converse.rs"]
