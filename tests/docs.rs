@@ -266,6 +266,22 @@ fn counted_reasons(proxy: &str) -> BTreeSet<&str> {
     door.split('"').skip(1).step_by(2).chain(named).collect()
 }
 
+/// The words of `frontdesk.engine_reason`: each exit of the fast path is explained.
+#[test]
+fn docs_explain_why_pingora_served_a_request() {
+    let page = read(root("docs/traffic.md"));
+    let mut words = BTreeSet::new();
+    for file in ["proxy/http1/src/request_head.rs", "proxy/src/engine.rs"] {
+        let text = read(root(file));
+        let tables = text.split("pub fn word(self) -> &'static str {").skip(1);
+        let tables: Vec<&str> = tables.map(|rest| rest.split("\n    }\n").next().unwrap_or_default()).collect();
+        words.extend(tables.iter().flat_map(|table| table.split('"').skip(1).step_by(2)).map(str::to_owned));
+    }
+    assert!(words.contains("event_stream") && words.contains("made_page") && words.len() > 20, "{words:?}");
+    let missing: Vec<&String> = words.iter().filter(|word| !page.contains(&format!("`{word}`"))).collect();
+    assert!(missing.is_empty(), "docs/traffic.md has no {missing:?}");
+}
+
 /// Each page is in the table of contents of the site, and in the binary.
 #[test]
 fn docs_pages_are_in_the_summary_and_in_the_binary() {

@@ -48,6 +48,8 @@ pub struct Line<'a> {
     pub decision: &'a str,
     /// `None`: not HTTP.
     pub engine: Option<Engine>,
+    /// Why the fast path left the request to pingora.
+    pub engine_reason: Option<&'a str>,
     /// The outcome for the page: `rewritten`, or why it passed unchanged.
     pub page: Option<&'a str>,
     /// Why the request failed, if it did.
@@ -92,6 +94,7 @@ pub(super) fn render(out: &mut Vec<u8>, line: &Line<'_>) {
     text(out, key!("frontdesk.caller"), line.caller);
     word(out, key!("frontdesk.decision"), Some(line.decision));
     word(out, key!("frontdesk.engine"), line.engine.map(Engine::word));
+    word(out, key!("frontdesk.engine_reason"), line.engine_reason);
     word(out, key!("frontdesk.page"), line.page);
     word(out, key!("frontdesk.config"), Some(line.config));
     word(out, key!("error.type"), line.error);
@@ -207,6 +210,7 @@ mod tests {
             caller: None,
             decision: "pass",
             engine: Some(Engine::Pingora),
+            engine_reason: Some("event_stream"),
             page: None,
             error: None,
             config: "abc",
@@ -220,6 +224,7 @@ mod tests {
         assert_eq!(read["trace_id"], "0000000000000000000000004bf92f35");
         assert_eq!(read["span_id"], "00000000000000b7");
         assert_eq!(read["frontdesk.engine"], "pingora");
+        assert_eq!(read["frontdesk.engine_reason"], "event_stream");
         assert_eq!(read["user_agent.original"].as_str().unwrap().len(), LONGEST);
     }
 

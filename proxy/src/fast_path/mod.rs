@@ -27,7 +27,7 @@ use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSess
 
 use crate::{
     accept::{Conn, ConnInfo, FastPathOutcome, ServeFast},
-    engine::Engine,
+    engine::{Engine, LeftFastPath},
     front::{
         Front,
         call::Work,
@@ -37,7 +37,7 @@ use crate::{
     live::Running,
     rewrite::PageBody,
 };
-use plain_request::{Sent, is_plain, plain};
+use plain_request::{Sent, check_stream, plain};
 use relay::Relay;
 use reply::{Reply, Streamed};
 
@@ -46,7 +46,13 @@ pub struct FastPath(pub Front);
 
 impl ServeFast for FastPath {
     async fn serve(&self, mut conn: Box<Conn>) -> FastPathOutcome {
-        let Some(head) = plain(conn.ahead()) else { return FastPathOutcome::Library(conn) };
+        let head = match plain(conn.ahead()) {
+            Ok(head) => head,
+            Err(why) => {
+                conn.info().leave(Box::new(LeftFastPath::NotPlain(why)));
+                return FastPathOutcome::Library(conn);
+            }
+        };
         let Some(begun) = self.begin(&head.sent.request, Some(head.length), head.body, conn.info()).await else {
             return FastPathOutcome::Library(conn);
         };
@@ -63,7 +69,9 @@ impl ServeFast for FastPath {
     }
 
     async fn serve_stream(&self, mut stream: Box<Http2Session>, info: &Arc<ConnInfo>) -> Option<Box<Http2Session>> {
-        if !stream.is_body_empty() || !is_plain(stream.req_header()) {
+        let is_whole = if stream.is_body_empty() { Ok(()) } else { Err(LeftFastPath::Body) };
+        if let Err(why) = is_whole.and_then(|()| check_stream(stream.req_header()).map_err(LeftFastPath::NotPlain)) {
+            info.leave(Box::new(why));
             return Some(stream);
         }
         let Some(begun) = self.begin(stream.req_header(), None, 0, info).await else { return Some(stream) };
@@ -119,21 +127,31 @@ impl FastPath {
             Some(length) => length <= most,
             None => front_head::check(request, None, most).is_ok(),
         };
-        if !running.snapshot.settings.fast_path || !is_in_order {
+        let here = match () {
+            () if !running.snapshot.settings.fast_path => Err(LeftFastPath::SwitchedOff),
+            () if !is_in_order => Err(LeftFastPath::HeadToRefuse),
+            () => Ok(()),
+        };
+        if let Err(why) = here {
+            info.leave(Box::new(why));
             return None;
         }
         front.begin_trace(request, &mut ctx);
         front.arrived(request, &mut ctx, &running);
         let decision = front.decide(request, &mut ctx, &running).await;
-        let here = match &decision {
+        let left = match &decision {
             // pingora sends an answer that is made while it is sent.
-            Decision::Answer(reply) => reply.pieces.is_none(),
-            Decision::Refuse(..) => true,
-            Decision::Serve(serving) => body <= serving.most(&running.snapshot.settings),
-            Decision::Pass => request.method != Method::POST && running.pool.speaks_http1(),
-            Decision::Make(_) => false,
+            Decision::Answer(reply) => reply.pieces.is_some().then_some(LeftFastPath::AnswerInPieces),
+            Decision::Refuse(..) => None,
+            Decision::Serve(serving) => {
+                (body > serving.most(&running.snapshot.settings)).then_some(LeftFastPath::LargeBody)
+            }
+            Decision::Pass if request.method == Method::POST => Some(LeftFastPath::BodyForSite),
+            Decision::Pass => (!running.pool.speaks_http1()).then_some(LeftFastPath::UpstreamProtocol),
+            Decision::Make(_) => Some(LeftFastPath::MadePage),
         };
-        if !here {
+        if left.is_some() {
+            ctx.left_fast_path = left;
             ctx.decided = Some(decision);
             info.leave(ctx);
             return None;

@@ -4,7 +4,7 @@
 mod differential_tests;
 
 use bytes::Bytes;
-use frontdesk_http1::request_head::{self, PlainRequest};
+use frontdesk_http1::request_head::{self, NotPlain, PlainRequest};
 use pingora::{
     Result,
     http::{RequestHeader, header_value_from_raw},
@@ -32,17 +32,25 @@ pub struct Head {
     pub keeps: bool,
 }
 
-/// Reads a plain request from the beginning of `bytes`; `None` where it is not all there, or is not plain.
-pub fn plain(bytes: &Bytes) -> Option<Head> {
+/// Reads a plain request from the beginning of `bytes`.
+///
+/// # Errors
+///
+/// It is not all there, or is not plain.
+pub fn plain(bytes: &Bytes) -> Result<Head, NotPlain> {
     let PlainRequest { parts, length, body, keeps } = PlainRequest::parse(bytes)?;
     let sent = Sent { request: parts.into(), raw: Some(bytes.slice(..length)) };
-    Some(Head { sent, length, body, keeps })
+    Ok(Head { sent, length, body, keeps })
 }
 
 /// Whether a stream of HTTP/2, whose request has ended with its head, asks for something plain.
-pub fn is_plain(request: &RequestHeader) -> bool {
+///
+/// # Errors
+///
+/// It does not.
+pub fn check_stream(request: &RequestHeader) -> Result<(), NotPlain> {
     let (method, uri, headers) = (&request.method, &request.uri, &request.headers);
-    request_head::is_plain_stream(method, request.version, uri, request.raw_path(), headers)
+    request_head::check_stream(method, request.version, uri, request.raw_path(), headers)
 }
 
 impl Sent {

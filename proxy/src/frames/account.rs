@@ -58,6 +58,7 @@ impl Frames {
             caller: caller.as_ref().and_then(|caller| caller.name.as_deref()),
             decision: "answer",
             engine: None,
+            engine_reason: None,
             page: None,
             error: if wrote { *error } else { Some("client_gone") },
             config: running.short_hash(),

@@ -88,6 +88,7 @@ impl Front {
             caller: None,
             decision: "answer",
             engine: Some(Engine::Pingora),
+            engine_reason: None,
             page: None,
             error: Some(reason),
             config: running.short_hash(),

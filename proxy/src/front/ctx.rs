@@ -15,7 +15,7 @@ use super::{call, early_answer::Unaccounted, upload::UploadWatch};
 use crate::{
     accept::ConnInfo,
     access::Line,
-    engine::Engine,
+    engine::{Engine, LeftFastPath},
     live::{Live, Running},
     outbound::PageMemory,
     rewrite::{Asked, Touched},
@@ -91,6 +91,8 @@ pub struct Ctx {
     pub trace: Option<Box<Trace>>,
     /// Which of the two HTTP engines serves it.
     pub engine: Engine,
+    /// Why the fast path left it to pingora.
+    pub left_fast_path: Option<LeftFastPath>,
 }
 
 /// The facts about a finished request, from either engine.
@@ -129,9 +131,18 @@ impl Drop for AbandonTimer {
 impl Ctx {
     /// What was already found out about the current request of a connection, or nothing yet.
     pub fn begun(connection: Option<Arc<ConnInfo>>) -> Self {
-        let left = connection.as_ref().and_then(|connection| connection.found_out());
-        let left = left.and_then(|left| left.downcast().ok());
-        left.map_or_else(|| Self::new(connection), |ctx| *ctx)
+        let Some(left) = connection.as_ref().and_then(|connection| connection.found_out()) else {
+            return Self::new(connection);
+        };
+        match left.downcast() {
+            Ok(ctx) => *ctx,
+            // The fast path left it before it decided.
+            Err(left) => {
+                let mut ctx = Self::new(connection);
+                ctx.left_fast_path = left.downcast().ok().map(|why| *why);
+                ctx
+            }
+        }
     }
 
     pub fn new(connection: Option<Arc<ConnInfo>>) -> Self {
@@ -174,6 +185,7 @@ impl Ctx {
             upload: None,
             trace: None,
             engine: Engine::Pingora,
+            left_fast_path: None,
         }
     }
 
@@ -229,6 +241,7 @@ impl Ctx {
             caller: self.caller.as_ref().and_then(|caller| caller.name.as_deref()),
             decision: if self.passed { "pass" } else { "answer" },
             engine: Some(self.engine),
+            engine_reason: self.left_fast_path.map(LeftFastPath::word),
             page: over.page.or(match self.page {
                 Touched::No => None,
                 Touched::Left(why) | Touched::Instead(why) => Some(why),
