@@ -77,19 +77,19 @@ fn connected(settings: &site::Store) -> Result<String, String> {
 
 /// Reviews a file that need not be complete enough to run. Prints all mistakes where it has some.
 pub(super) fn reviewed(source: &Source) -> Result<Review, ExitCode> {
-    let review = source.review().map_err(|refused| told(&refused))?;
+    let review = source.review().map_err(|refused| exit_with(&refused))?;
     proven(source, &review.declaration)?;
     Ok(review)
 }
 
 /// Reads a declaration that is complete enough to run. Prints all mistakes where it has some.
 pub(super) fn usable(source: &Source) -> Result<Declaration, ExitCode> {
-    let declaration = source.declare().map_err(|refused| told(&refused))?;
+    let declaration = source.declare().map_err(|refused| exit_with(&refused))?;
     proven(source, &declaration)?;
     Ok(declaration)
 }
 
-fn told(refused: &Refused) -> ExitCode {
+fn exit_with(refused: &Refused) -> ExitCode {
     eprintln!("{refused}");
     ExitCode::from(refused.exit_code())
 }

@@ -128,11 +128,11 @@ pub fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Inserti
     if accept.is_some_and(problem::prefers_html) {
         return problem::reply(refusal, accept, insertion);
     }
-    told(refusal, accept, insertion).with(header::VARY, "Accept")
+    refusal_reply(refusal, accept, insertion).with(header::VARY, "Accept")
 }
 
 /// The reply of an endpoint for questions: an error is a JSON object, whatever the client accepts (§10).
-pub fn told(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -> Reply {
+pub fn refusal_reply(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -> Reply {
     let reply = Reply::new(status(refusal.fault), "application/json", body(refusal).to_string());
     dressed(refusal, reply)
 }

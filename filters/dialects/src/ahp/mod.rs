@@ -82,7 +82,7 @@ fn endpoints(publishing: &Publishing<'_>) -> Vec<Endpoint> {
     // The endpoint for later answers (AHP §9), from whichever dialect the question came.
     let status = format!("{}/{{id}}", status_path(declaration, occupied));
     vec![
-        Endpoint::call(path, Method::POST, false, error::told).served(endpoint::asked(converse)),
+        Endpoint::call(path, Method::POST, false, error::refusal_reply).served(endpoint::asked(converse)),
         // Other paths below it do not exist.
         Endpoint::call(path, Method::GET, false, error::reply).below().served(endpoint::nothing()),
         Endpoint::call(&status, Method::GET, false, error::reply).served(endpoint::status(converse)),

@@ -66,14 +66,14 @@ impl Serve for AtEndpoint {
             return None;
         }
         let refusal = Refusal { required_scopes: capability.required_scopes.clone(), ..refusal.clone() };
-        Some(self.told(&refusal, accept, Some(capability)))
+        Some(self.refusal_reply(&refusal, accept, Some(capability)))
     }
 }
 
 impl AtEndpoint {
     async fn called(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
         let Some(capability) = desk.compiled.settings.capabilities.get(self.index) else {
-            return self.told(&Fault::NotFound.into(), request.accept().as_deref(), None).into();
+            return self.refusal_reply(&Fault::NotFound.into(), request.accept().as_deref(), None).into();
         };
         let authority = Authority::of(request.caller);
         let admitted = desk.admit(self.index, &authority);
@@ -86,7 +86,7 @@ impl AtEndpoint {
                 let turned =
                     Turned { capability: self.index.into(), caller, idempotency_key, request_id, dialect: DIALECT };
                 let account = desk.compiled.turned_away(&turned, refusal.reason, desk.audit);
-                let reply = self.told(&refusal, request.accept().as_deref(), Some(capability));
+                let reply = self.refusal_reply(&refusal, request.accept().as_deref(), Some(capability));
                 return Served { reason: Some(refusal.reason), account: Some(account), ..reply.into() };
             }
         };
@@ -103,7 +103,7 @@ impl AtEndpoint {
             Outcome::Done(done) => (self.done(done, capability, desk, request), None),
             Outcome::NeedsConfirmation(asked) => (self.asked(asked, capability, request), Some(asked.refusal.reason)),
             Outcome::Fault(refusal) => {
-                (self.told(refusal, request.accept().as_deref(), Some(capability)), Some(refusal.reason))
+                (self.refusal_reply(refusal, request.accept().as_deref(), Some(capability)), Some(refusal.reason))
             }
         };
         if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
@@ -209,12 +209,12 @@ impl AtEndpoint {
             "input": asked.input,
         });
         let more = Map::from_iter([("confirmation".to_owned(), confirmation)]);
-        error::told(&asked.refusal, request.accept().as_deref(), Some(capability.risk()), more, vec![again])
+        error::refusal_reply(&asked.refusal, request.accept().as_deref(), Some(capability.risk()), more, vec![again])
     }
 
-    fn told(&self, refusal: &Refusal, accept: Option<&str>, capability: Option<&Capability>) -> Reply {
+    fn refusal_reply(&self, refusal: &Refusal, accept: Option<&str>, capability: Option<&Capability>) -> Reply {
         let risk = capability.map(Capability::risk);
-        error::told(refusal, accept, risk, Map::new(), self.helping(refusal, capability))
+        error::refusal_reply(refusal, accept, risk, Map::new(), self.helping(refusal, capability))
     }
 
     /// Actions that can help after a refusal.

@@ -73,7 +73,7 @@ pub(super) fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&
     if accept.is_some_and(problem::prefers_html) {
         return problem::reply(refusal, accept, insertion);
     }
-    told(refusal, accept, None, Map::new(), Vec::new())
+    refusal_reply(refusal, accept, None, Map::new(), Vec::new())
 }
 
 /// The id of the action with which an agent requests a person's permission.
@@ -89,7 +89,7 @@ pub(super) fn permission(authorization_url: &str, id: &str, label: &str, input: 
 }
 
 /// The full reply: with the risk of the call, further members, and next actions.
-pub(super) fn told(
+pub(super) fn refusal_reply(
     refusal: &Refusal,
     accept: Option<&str>,
     risk: Option<&str>,

@@ -39,7 +39,7 @@ impl Serve for Interface {
         if !caller.has_credential() {
             let challenge = Some(CHALLENGE);
             let refusal = Refusal { challenge, ..Fault::Unauthenticated.into() };
-            let reply = self.told(&refusal, request.accept().as_deref());
+            let reply = self.refusal_reply(&refusal, request.accept().as_deref());
             return Served { reason: Some(refusal.reason), ..reply.into() };
         }
         let as_toml = match super::negotiate(request.accept().as_deref(), &self.versions) {
@@ -69,15 +69,15 @@ impl Serve for Interface {
 
     fn refused(&self, _: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
         let is_ours = refusal.fault == Fault::Unauthenticated && !accept.is_some_and(problem::prefers_html);
-        is_ours.then(|| self.told(refusal, accept))
+        is_ours.then(|| self.refusal_reply(refusal, accept))
     }
 }
 
 impl Interface {
-    fn told(&self, refusal: &Refusal, accept: Option<&str>) -> Reply {
+    fn refusal_reply(&self, refusal: &Refusal, accept: Option<&str>) -> Reply {
         let url = self.authorization_url.as_deref();
         let action = url.map(|url| error::permission(url, AUTHORIZE, ASK_THE_USER, &json!({})));
-        error::told(refusal, accept, None, Map::new(), action.into_iter().collect())
+        error::refusal_reply(refusal, accept, None, Map::new(), action.into_iter().collect())
     }
 
     fn as_used_by<'c>(&'c self, caller: &'c Caller, open: &HashSet<&str>) -> Node<&'c str> {

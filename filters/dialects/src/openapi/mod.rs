@@ -68,7 +68,7 @@ pub fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Option<&'d
 }
 
 fn endpoints(functions: impl Iterator<Item = Function>, publishing: &Publishing<'_>) -> Vec<Endpoint> {
-    let ours: Explain = ahp::error::told;
+    let ours: Explain = ahp::error::refusal_reply;
     let declared = &publishing.declaration.settings.paths.capabilities;
     let functions: Vec<Function> = functions.collect();
     let names = functions.iter().map(|function| function.name.clone()).collect();
