@@ -342,7 +342,7 @@ async fn a2a_a_call_that_is_carried_out_is_not_canceled() {
         let origin = Origin::start(move |_: &Request| {
             let reply = Reply::json("{\"hold_id\":\"h-1\"}");
             let bytes = [reply.head(), reply.whole().to_vec()].concat();
-            vec![Step::Wait(waits.clone()), Step::Write(bytes), Step::KeepAlive].into()
+            vec![Step::Wait(waits.clone()), Step::Write(bytes), Step::KeepAlive]
         })
         .await;
         let desk = rpc::before(&origin).start().await;

@@ -245,11 +245,12 @@ impl SiteImport {
     /// Adds a capability, unless the site has it on another page already.
     fn add(&mut self, found: Found) {
         let same = |known: &Found| known.method == found.method && known.path == found.path;
+        let is_full = self.found.len() >= MOST_FORMS;
         match self.found.iter_mut().find(|known| same(known)) {
             // A form says more than a description of it.
             Some(known) if known.page.is_none() && found.page.is_some() => *known = found,
             Some(_) => {}
-            None if self.found.len() >= MOST_FORMS => {}
+            None if is_full => {}
             None => self.found.push(found),
         }
     }
