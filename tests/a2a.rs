@@ -334,6 +334,36 @@ async fn a2a_twenty_yes_at_once_act_once() {
     assert_eq!(state(&now), "TASK_STATE_COMPLETED", "{now}");
 }
 
+#[tokio::test]
+async fn a2a_a_call_that_is_carried_out_is_not_canceled() {
+    for version in [V1, V03] {
+        let gate = Gate::closed();
+        let waits = gate.clone();
+        let origin = Origin::start(move |_: &Request| {
+            let reply = Reply::json("{\"hold_id\":\"h-1\"}");
+            let bytes = [reply.head(), reply.whole().to_vec()].concat();
+            vec![Step::Wait(waits.clone()), Step::Write(bytes), Step::KeepAlive]
+        })
+        .await;
+        let desk = rpc::before(&origin).start().await;
+        let asked = task(&desk, version, hold(version, "m-1", "fare_1")).await;
+        let yes = || version.words("yes", of(&asked)).bearer(FULL);
+        let cancel = || version.ask("cancel", json!({ "id": asked["id"] })).bearer(FULL);
+        let meanwhile = async {
+            eventually("the site is asked", SOON, async || holds(&origin) == 1).await;
+            assert_eq!(state(&get(&desk, version, &asked, FULL).await), version.state("working"));
+            error(&desk, cancel(), -32002).await;
+            error(&desk, yes(), -32004).await;
+            gate.open();
+        };
+        let (done, ()) = tokio::join!(task(&desk, version, yes()), meanwhile);
+        assert_eq!(state(&done), version.state("completed"), "{done}");
+        assert_eq!(state(&get(&desk, version, &asked, FULL).await), version.state("completed"));
+        error(&desk, cancel(), -32002).await;
+        assert_eq!(holds(&origin), 1);
+    }
+}
+
 /// Runs requests at once.
 async fn futures_of<F: Future<Output = Response>>(all: impl Iterator<Item = F>) -> Vec<Response> {
     futures_util::future::join_all(all).await

@@ -253,7 +253,7 @@ impl Inserter {
                 Event::Fragment => self.outcome = Outcome::Fragment,
                 Event::GaveUp(why) => self.outcome = Outcome::GaveUp(why),
             }
-            if self.done() {
+            if self.is_settled() {
                 return plan;
             }
             event = self.scanner.run(view, &self.insertion.links, eof);
@@ -266,11 +266,11 @@ impl Inserter {
         let found = tail.feed(&buf[at..]);
         let (until, end) = self.found(found, buf.len() - at);
         (plan.until, plan.end) = (at + until, end.map(|end| at + end));
-        if eof && !self.done() {
+        if eof && !self.is_settled() {
             plan.end = self.at_end_of_page(tail.may_end()).then_some(plan.until);
             plan.until = buf.len();
         }
-        self.tail = (!self.done()).then_some(tail);
+        self.tail = (!self.is_settled()).then_some(tail);
     }
 
     /// The page ends, and its body with it: does the notice go there?

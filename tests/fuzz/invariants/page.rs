@@ -12,7 +12,7 @@ use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use html5ever::{ParseOpts, parse_document, tendril::TendrilSink, tokenizer::TokenizerOpts};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-use super::page::{Coding, Insertion, Link, Outcome, Position, Rewriter, Why};
+use super::page::{Coding, FormMark, FormMarker, Insertion, Link, Outcome, Position, Rewriter, Why};
 
 const NOTICE: &str = "<div class=\"ours\"><p>mark</p></div>";
 /// An element that may stand anywhere and changes nothing around it, where a `<div>` would end a paragraph.
@@ -38,6 +38,16 @@ pub fn hold(data: &[u8]) {
         judge(page, &before, &whole, position);
         if !page.is_empty() {
             assert_eq!(ours.packed(page), whole, "{} as gzip, at once", shown(page));
+        }
+        // Forms are looked for, and there is none: the page leaves as it would without that.
+        for size in [size, page.len().max(1)] {
+            let looked = ours.run(ours.rewriter(Coding::Identity).marking(marker()), page, size);
+            if position == Position::Start && memchr::memmem::find(page, b"ahp-notice").is_some() {
+                judge(page, &before, &looked, position);
+            } else {
+                assert_eq!(looked.1, whole.1, "{} with forms, in pieces of {size}", shown(page));
+                assert_eq!(shown(&looked.0), shown(&whole.0), "with forms, in pieces of {size}");
+            }
         }
         for size in [1, size] {
             let pieces = ours.rewritten(page, size);
@@ -110,7 +120,10 @@ impl Ours {
 
     /// The page as it leaves, fed in pieces of this size.
     fn rewritten(&self, page: &[u8], size: usize) -> (Vec<u8>, Outcome) {
-        let mut rewriter = self.rewriter(Coding::Identity);
+        self.run(self.rewriter(Coding::Identity), page, size)
+    }
+
+    fn run(&self, mut rewriter: Rewriter, page: &[u8], size: usize) -> (Vec<u8>, Outcome) {
         let mut out = Vec::new();
         for piece in page.chunks(size) {
             let left = rewriter.feed(Bytes::copy_from_slice(piece)).expect("no coding to be broken");
@@ -119,6 +132,12 @@ impl Ours {
         out.extend_from_slice(&rewriter.finish().expect("no coding to be broken"));
         (out, rewriter.outcome())
     }
+}
+
+/// Marks a form that no page has.
+fn marker() -> FormMarker {
+    let mark = FormMark { page: "/".into(), action: "/no/such/action".into(), ..FormMark::default() };
+    FormMarker::new(vec![mark], Some("utf-8"))
 }
 
 fn judge(page: &[u8], before: &Tree, (out, outcome): &(Vec<u8>, Outcome), position: Position) {

@@ -1,6 +1,8 @@
 //! Tasks in the store: what a client was asked, or which later answer it waits for. Every replica reads the same, and
 //! each task belongs to the caller that began it.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::form::{Part, State, Status};
@@ -32,7 +34,44 @@ pub(super) enum Stage {
     Clarify,
     /// The later answer with this id.
     Later(String),
+    /// A request carries it out. If none has said until this moment (seconds since 1970) what came of it, it waits for
+    /// what it waited for before.
+    Acting {
+        was: Box<Stage>,
+        until: u64,
+    },
     Over,
+}
+
+impl Stage {
+    /// As it is stored: its name, and what it waits for.
+    fn to_json(&self) -> (&'static str, Value) {
+        match self {
+            Self::Confirm(token) => ("confirm", token.as_str().into()),
+            Self::Clarify => ("clarify", Value::Null),
+            Self::Later(id) => ("later", id.as_str().into()),
+            Self::Acting { was, until } => {
+                let (stage, of) = was.to_json();
+                ("acting", json!({ "stage": stage, "of": of, "until": until }))
+            }
+            Self::Over => ("over", Value::Null),
+        }
+    }
+
+    fn from_json(stage: &Value, of: &Value) -> Option<Self> {
+        let text = || of.as_str().map(str::to_owned);
+        Some(match stage.as_str()? {
+            "confirm" => Self::Confirm(text()?),
+            "clarify" => Self::Clarify,
+            "later" => Self::Later(text()?),
+            "acting" if of["stage"] != "acting" => {
+                let was = Box::new(Self::from_json(&of["stage"], &of["of"])?);
+                Self::Acting { was, until: of["until"].as_u64()? }
+            }
+            "over" => Self::Over,
+            _ => return None,
+        })
+    }
 }
 
 /// A task.
@@ -55,14 +94,14 @@ pub(super) struct Stored {
 }
 
 impl Task {
+    /// Whether a request carries it out.
+    pub(super) fn is_acting(&self) -> bool {
+        matches!(self.stage, Stage::Acting { .. })
+    }
+
     fn to_json(&self, caller: &Caller) -> String {
         let Asked { capability, query, input, accept_types, idempotency_key } = &self.asked;
-        let (stage, of) = match &self.stage {
-            Stage::Confirm(token) => ("confirm", Some(token)),
-            Stage::Clarify => ("clarify", None),
-            Stage::Later(id) => ("later", Some(id)),
-            Stage::Over => ("over", None),
-        };
+        let (stage, of) = self.stage.to_json();
         let mut value = json!({
             "owner": owner(caller), "context": self.context, "session": self.session,
             "asked": {
@@ -85,7 +124,7 @@ impl Task {
 
     fn from_json(id: &str, value: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let (asked, of) = (&value["asked"], text(&value["of"]));
+        let asked = &value["asked"];
         let types = asked["types"].as_array().into_iter().flatten().filter_map(text);
         Some(Self {
             id: id.to_owned(),
@@ -98,13 +137,7 @@ impl Task {
                 accept_types: types.collect(),
                 idempotency_key: text(&asked["key"]),
             },
-            stage: match value["stage"].as_str()? {
-                "confirm" => Stage::Confirm(of?),
-                "clarify" => Stage::Clarify,
-                "later" => Stage::Later(of?),
-                "over" => Stage::Over,
-                _ => return None,
-            },
+            stage: Stage::from_json(&value["stage"], &value["of"])?,
             status: Status::from_json(&value["shown"])?,
         })
     }
@@ -120,13 +153,32 @@ pub(super) async fn find(desk: &Desk<'_>, caller: &Caller, id: &str) -> Result<O
     if value["owner"].as_str() != Some(&owner(caller)) {
         return Ok(None);
     }
-    Ok(Task::from_json(id, &value).map(|task| Stored { task, version: record.version }))
+    let mut task = Task::from_json(id, &value);
+    if let Some(Task { stage, .. }) = &mut task
+        && let Stage::Acting { was, until } = stage
+        && *until <= desk.records.now()
+    {
+        *stage = (**was).clone();
+    }
+    Ok(task.map(|task| Stored { task, version: record.version }))
 }
 
 /// Stores a new task.
 pub(super) async fn begin(desk: &Desk<'_>, caller: &Caller, task: &Task) -> Result<(), NotKept> {
     put(desk, caller, task, Expect::Absent).await.map(drop)
 }
+
+/// Marks a task as one that is carried out, so that nobody cancels it meanwhile. `None`: another request was first.
+pub(super) async fn hold(desk: &Desk<'_>, caller: &Caller, stored: Stored) -> Result<Option<Stored>, NotKept> {
+    let until = desk.records.now() + ACTING.as_secs();
+    let stage = Stage::Acting { was: Box::new(stored.task.stage.clone()), until };
+    let held = Task { stage, ..stored.task.clone() };
+    let version = put(desk, caller, &held, Expect::Version(stored.version)).await?;
+    Ok(version.map(|version| Stored { version, ..stored }))
+}
+
+/// How long a task is taken for one that is carried out when nobody says more: longer than a call takes.
+const ACTING: Duration = Duration::from_secs(600);
 
 /// Stores the next step of a task; gives the task as it is now. Where another request was first, the step is stored all
 /// the same if it says more: an act that was carried out stays carried out, also when the task was canceled meanwhile.
@@ -139,11 +191,13 @@ pub(super) async fn step(desk: &Desk<'_>, caller: &Caller, from: &Stored, task: 
     };
     let mut version = from.version;
     for _ in 0..TRIES {
-        if put(desk, caller, &task, Expect::Version(version)).await? {
+        if put(desk, caller, &task, Expect::Version(version)).await?.is_some() {
             return Ok(task);
         }
         match find(desk, caller, &task.id).await? {
             Some(now) if rank(task.status.state) <= rank(now.task.status.state) => return Ok(now.task),
+            // What is carried out cannot be canceled.
+            Some(now) if task.status.state == State::Canceled && now.task.is_acting() => return Ok(now.task),
             Some(now) => version = now.version,
             None => return Ok(task),
         }
@@ -154,10 +208,14 @@ pub(super) async fn step(desk: &Desk<'_>, caller: &Caller, from: &Stored, task: 
 /// Maximum attempts to store a step that others store too.
 const TRIES: usize = 6;
 
-async fn put(desk: &Desk<'_>, caller: &Caller, task: &Task, expect: Expect) -> Result<bool, NotKept> {
+/// The version that it has now; `None`: it is not as it was expected to be.
+async fn put(desk: &Desk<'_>, caller: &Caller, task: &Task, expect: Expect) -> Result<Option<u64>, NotKept> {
     let lasts = desk.compiled.settings.sessions.results;
     let change = Change { key: key(&task.id), expect, put: Put::Value(task.to_json(caller).into(), lasts) };
-    Ok(matches!(desk.records.commit(&[change]).await?, Committed::Done(_)))
+    Ok(match desk.records.commit(&[change]).await? {
+        Committed::Done(version) => Some(version),
+        Committed::Conflict(..) => None,
+    })
 }
 
 /// The session of a context that the client named itself; `None`: it is not known.
@@ -215,7 +273,15 @@ mod tests {
     #[test]
     fn a_task_is_read_as_it_was_stored() {
         let caller = Caller::at([192, 0, 2, 1].into());
-        for stage in [Stage::Confirm("t".into()), Stage::Clarify, Stage::Later("l".into()), Stage::Over] {
+        let acting = |was| Stage::Acting { was: Box::new(was), until: 7 };
+        for stage in [
+            Stage::Confirm("t".into()),
+            Stage::Clarify,
+            Stage::Later("l".into()),
+            acting(Stage::Confirm("t".into())),
+            acting(Stage::Clarify),
+            Stage::Over,
+        ] {
             let task = task(stage, "42.");
             let value = serde_json::from_str(&task.to_json(&caller)).unwrap();
             assert_eq!(Task::from_json(&task.id, &value), Some(task));

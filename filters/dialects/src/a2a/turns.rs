@@ -49,7 +49,7 @@ impl From<Problem> for Box<Stopped> {
 /// How a task's question is asked again.
 #[derive(Default)]
 struct Again<'a> {
-    confirmation: Option<&'a str>,
+    confirmation: Option<String>,
     clarification: Option<&'a str>,
 }
 
@@ -155,8 +155,8 @@ impl Turns<'_> {
         let again = match &task.stage {
             Stage::Over => return Err(over().into()),
             Stage::Confirm(token) => match sent.confirms() {
-                Some(true) => Again { confirmation: Some(token.as_str()), ..Again::default() },
-                Some(false) => Again { confirmation: Some(CANCEL), ..Again::default() },
+                Some(true) => Again { confirmation: Some(token.clone()), ..Again::default() },
+                Some(false) => Again { confirmation: Some(CANCEL.to_owned()), ..Again::default() },
                 // Nothing but a yes confirms; the question stands.
                 None => return Ok(as_it_is()),
             },
@@ -164,15 +164,13 @@ impl Turns<'_> {
                 let (turn, _) = self.later(id).await?;
                 match turn {
                     Turn::Clarify(_) => session = Some(id.clone()),
-                    Turn::Pending(_) => {
-                        let message = "This task is being worked on and takes no message. Ask for it until it is over.";
-                        return Err(Problem::new(UNSUPPORTED, message).into());
-                    }
+                    Turn::Pending(_) => return Err(worked_on().into()),
                     _ => return Err(over().into()),
                 }
                 clarifies(&sent, &mut asked)
             }
             Stage::Clarify => clarifies(&sent, &mut asked),
+            Stage::Acting { .. } => return Err(worked_on().into()),
         };
         if again.confirmation.is_none() && again.clarification.is_none() && asked.input == task.asked.input {
             return Ok(as_it_is());
@@ -182,11 +180,21 @@ impl Turns<'_> {
             _ => None,
         };
         let is_clarified = again.confirmation.is_none();
+        let is_refused = again.confirmation.as_deref() == Some(CANCEL);
+        let stored = if is_refused {
+            stored
+        } else {
+            let held = tasks::hold(self.desk, self.incoming.caller, stored).await.map_err(away)?;
+            held.ok_or_else(worked_on)?
+        };
+        let task = &stored.task;
         let Conversed { turn, status, headers, account } = self.converse(known, &asked, session, again).await?;
         if let Turn::Failed(failure) = &turn {
             let may_be_corrected = is_clarified && failure.refusal.fault == Fault::InvalidInput;
             if failure.wrong.is_some() || is_passing(failure.refusal.fault) || may_be_corrected {
-                // The task stands as it was, so the message may be sent again.
+                // The task stands as it was, so the message may be sent again: at once, or if the store is away after a
+                // while.
+                let _ = tasks::step(self.desk, self.incoming.caller, &stored, task.clone()).await;
                 return Err(Box::new(Stopped { problem: Problem::failed(failure, status, headers), account }));
             }
         }
@@ -209,6 +217,12 @@ impl Turns<'_> {
     /// A task as it is now.
     pub(super) async fn get(&self, id: &str) -> Result<Task, Problem> {
         let stored = self.find(id).await?;
+        if stored.task.is_acting() {
+            let mut task = stored.task;
+            task.status.state = State::Working;
+            task.status.message = vec![Part::Text("It is being carried out.".to_owned())];
+            return Ok(task);
+        }
         let Stage::Later(ticket) = &stored.task.stage else { return Ok(stored.task) };
         let (turn, ticket) = self.later(ticket).await?;
         let mut task = stored.task.clone();
@@ -231,9 +245,11 @@ impl Turns<'_> {
     pub(super) async fn cancel(&self, id: &str) -> Result<Task, Problem> {
         let stored = self.find(id).await?;
         let not_cancelable = |message: &str| Problem::new(NOT_CANCELABLE, message);
+        let too_late = || not_cancelable("This task is carried out already, or over, and cannot be canceled.");
         match &stored.task.stage {
             Stage::Over => return Err(not_cancelable("This task is over.")),
             Stage::Confirm(_) | Stage::Clarify => {}
+            Stage::Acting { .. } => return Err(too_late()),
             Stage::Later(ticket) => {
                 let (turn, ticket) = self.later(ticket).await?;
                 let is_withdrawn = match (&turn, ticket.state) {
@@ -243,8 +259,7 @@ impl Turns<'_> {
                     _ => false,
                 };
                 if !is_withdrawn {
-                    let message = "This task is carried out already, or over, and cannot be canceled.";
-                    return Err(not_cancelable(message));
+                    return Err(too_late());
                 }
             }
         }
@@ -254,7 +269,7 @@ impl Turns<'_> {
         task.status.since = self.desk.records.now();
         task.status.message = vec![Part::Text("Canceled. Nothing was done.".to_owned())];
         let now = tasks::step(self.desk, self.incoming.caller, &stored, task).await.map_err(away)?;
-        if now.status.state == State::Canceled { Ok(now) } else { Err(not_cancelable("This task is over.")) }
+        if now.status.state == State::Canceled { Ok(now) } else { Err(too_late()) }
     }
 
     /// The capability that a message asks.
@@ -329,7 +344,7 @@ impl Turns<'_> {
         for (name, value) in [
             ("query", asked.query.as_deref()),
             ("session_id", session.as_deref()),
-            ("confirmation", again.confirmation),
+            ("confirmation", again.confirmation.as_deref()),
             ("clarification", again.clarification),
         ] {
             body.extend(value.map(|value| (name.to_owned(), Value::from(value))));
@@ -362,6 +377,10 @@ fn clarifies<'s>(sent: &'s Sent, asked: &mut Asked) -> Again<'s> {
         asked.input.get_or_insert_default().extend(more);
     }
     Again { clarification: sent.words.as_deref(), ..Again::default() }
+}
+
+fn worked_on() -> Problem {
+    Problem::new(UNSUPPORTED, "This task is being worked on and takes no message. Ask for it until it is over.")
 }
 
 fn unguessable() -> Result<String, Problem> {

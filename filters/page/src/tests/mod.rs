@@ -4,6 +4,7 @@ mod coded;
 mod corpus;
 mod ends;
 mod limits;
+mod marking;
 mod parser;
 
 use std::sync::Arc;

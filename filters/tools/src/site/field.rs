@@ -1,7 +1,11 @@
 //! A field of a form as a JSON Schema of its input.
 
+use frontdesk_base::schema::{Referred, Schema};
 use frontdesk_page::content::css::{self, Css, Element};
 use serde_json::{Map, Value, json};
+
+/// The most controls of a form that are looked at.
+const MOST_CONTROLS: usize = 200;
 
 /// A field that an agent fills in.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +33,8 @@ impl Field {
 /// Reads the controls of a form. `hidden` gets the fields with fixed values.
 pub(super) fn fields(form: &Element<'_>, root: &Element<'_>, hidden: &mut Vec<(String, String)>) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
-    for control in all("input, select, textarea", form).into_iter().filter(|control| !control.has_attr("disabled")) {
+    let controls = all("input, select, textarea", form);
+    for control in controls.into_iter().filter(|control| !control.has_attr("disabled")).take(MOST_CONTROLS) {
         let attribute = |name: &str| css::attribute(&control, name).filter(|value| !value.is_empty());
         let Some(name) = attribute("name") else { continue };
         let kind = attribute("type").unwrap_or_default().to_ascii_lowercase();
@@ -143,7 +148,11 @@ fn schema(control: &Element<'_>, element: &str, kind: &str) -> Map<String, Value
             }
         }
         if let Some(pattern) = attribute("pattern").filter(|pattern| pattern.len() <= 200) {
-            schema.insert("pattern".into(), format!("^(?:{pattern})$").into());
+            let pattern = json!({ "pattern": format!("^(?:{pattern})$") });
+            // A browser's patterns may look around, or be broken: then the site checks alone.
+            if Schema::compile(&pattern, &Referred::new(Map::new(), None)).is_ok() {
+                schema.insert("pattern".into(), pattern["pattern"].clone());
+            }
         }
     }
     schema

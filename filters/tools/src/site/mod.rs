@@ -30,8 +30,12 @@ use software::Candidate;
 
 /// The most pages that are read, and the largest of them.
 const MOST_PAGES: usize = 16;
+/// The most requests in all, with redirects, feeds and probes.
+const MOST_REQUESTS: usize = 48;
 /// The most feeds.
 const MOST_FEEDS: usize = 5;
+/// The most forms that are looked at on a page, and the most capabilities.
+const MOST_FORMS: usize = 100;
 pub const BOUND: usize = 2 << 20;
 /// Words in the address of pages that often have a form.
 const INTERESTING: [&str; 12] = [
@@ -55,6 +59,7 @@ pub struct SiteImport {
     todo: VecDeque<String>,
     asked: HashSet<String>,
     read: usize,
+    requests: usize,
     title: Option<String>,
     found: Vec<Found>,
     /// Title and path.
@@ -90,6 +95,7 @@ impl SiteImport {
             todo,
             asked,
             read: 0,
+            requests: 0,
             title: None,
             found: Vec::new(),
             feeds: Vec::new(),
@@ -102,15 +108,16 @@ impl SiteImport {
 
     /// The next page to GET.
     pub fn next_page(&mut self) -> Option<Url> {
-        if self.read >= MOST_PAGES {
+        if self.read >= MOST_PAGES || self.requests >= MOST_REQUESTS {
             return None;
         }
+        self.requests += 1;
         let target = self.todo.pop_front()?;
         let is_feed = self.named_feeds.iter().any(|(feed, _)| *feed == target);
         if !is_feed && !self.candidates.iter().any(|candidate| candidate.probe() == target) {
             self.read += 1;
         }
-        self.base.join(&target).ok()
+        self.base.join(&target).ok().filter(|to| self.is_own(to))
     }
 
     /// Takes a page, or another document that was asked for. `location` is that of a redirect.
@@ -162,10 +169,7 @@ impl SiteImport {
 
     /// Notes a page to read, if it is the site's own and a link there does not act.
     fn wish(&mut self, to: &Url, is_redirect: bool) {
-        let target = to[Position::BeforePath..Position::AfterQuery].to_owned();
-        if !self.is_own(to) || may_act(&target) || firewall::is_hidden(&target) || self.asked.len() > 200 {
-            return;
-        }
+        let Some(target) = self.target_of(to).filter(|_| self.asked.len() < 200) else { return };
         if self.asked.insert(target.clone()) {
             if is_redirect { self.todo.push_front(target) } else { self.todo.push_back(target) }
         }
@@ -175,11 +179,19 @@ impl SiteImport {
         to.host_str() == self.base.host_str() && to.port_or_known_default() == self.base.port_or_known_default()
     }
 
+    /// The path and query of an address that may be asked for: one of the site itself that neither acts nor is hidden.
+    /// A path that begins with two slashes would name another host.
+    fn target_of(&self, to: &Url) -> Option<String> {
+        let target = to[Position::BeforePath..Position::AfterQuery].to_owned();
+        let is_fit = self.is_own(to) && !target.starts_with("//") && !may_act(&target) && !firewall::is_hidden(&target);
+        is_fit.then_some(target)
+    }
+
     /// Notes a feed to ask for: it is one only if it answers as such.
     fn name_feed(&mut self, to: &Url, title: String) {
-        let target = to[Position::BeforePath..Position::AfterQuery].to_owned();
+        let Some(target) = self.target_of(to) else { return };
         let is_room = self.feeds.len() + self.named_feeds.len() < MOST_FEEDS;
-        if is_room && self.is_own(to) && !firewall::is_hidden(&target) && self.asked.insert(target.clone()) {
+        if is_room && self.asked.insert(target.clone()) {
             self.todo.push_front(target.clone());
             self.named_feeds.push((target, title));
         }
@@ -216,7 +228,7 @@ impl SiteImport {
             let found = search::json_ld(&script.text(), &self.base);
             found.into_iter().for_each(|found| self.add(found));
         }
-        for element in each("form") {
+        for element in each("form").into_iter().take(MOST_FORMS) {
             match form::read(&element, &root, &base, at) {
                 Ok(Some(found)) => self.add(found),
                 Ok(None) => {}
@@ -233,10 +245,12 @@ impl SiteImport {
     /// Adds a capability, unless the site has it on another page already.
     fn add(&mut self, found: Found) {
         let same = |known: &Found| known.method == found.method && known.path == found.path;
+        let is_full = self.found.len() >= MOST_FORMS;
         match self.found.iter_mut().find(|known| same(known)) {
             // A form says more than a description of it.
             Some(known) if known.page.is_none() && found.page.is_some() => *known = found,
             Some(_) => {}
+            None if is_full => {}
             None => self.found.push(found),
         }
     }

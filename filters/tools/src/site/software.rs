@@ -3,7 +3,10 @@
 
 use std::sync::LazyLock;
 
-use frontdesk_page::content::css::{self, Css, Element};
+use frontdesk_page::content::{
+    crawl::may_act,
+    css::{self, Css, Element},
+};
 use serde_json::Value;
 use url::{Position, Url};
 
@@ -71,9 +74,11 @@ impl Software {
         let whole = &url[Position::BeforePath..Position::AfterQuery];
         let end = whole.find(&self.root_ends)? + self.root_ends.len();
         let root = if self.root_ends.is_empty() { whole } else { &whole[..end] };
-        // It becomes part of a file: a plain path only.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_.?=&~-".contains(c);
-        root.chars().all(is_plain).then(|| root.to_owned())
+        // It is asked for and becomes part of a file: a plain path of the site that does not act, and WordPress's query.
+        let path = root.strip_suffix("?rest_route=/").unwrap_or(root);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_.~-".contains(c);
+        let is_fit = path.chars().all(is_plain) && !path.starts_with("//") && !may_act(path);
+        is_fit.then(|| root.to_owned())
     }
 }
 
@@ -137,7 +142,9 @@ mod tests {
         assert!(on("<link rel='https://api.w.org/' href='https://elsewhere.example/wp-json/'>").is_empty());
         assert!(on("<link rel='https://api.w.org/' href='http://shop.example/wp-json/'>").is_empty());
         assert!(on("<link rel='https://api.w.org/' href='/wp\"%0a[auth]/'>").is_empty());
-        assert!(on("<link rel='https://api.w.org/' href='/{id}/'>").is_empty());
+        for odd in ["/{id}/", "/.//127.0.0.1:1/wp-json/", "/account/delete/", "/x/?all=1&x=", "/x/?rest_route=/&a=/"] {
+            assert!(on(&format!("<link rel='https://api.w.org/' href='{odd}'>")).is_empty(), "{odd}");
+        }
         assert!(on("<p>Powered by WordPress").is_empty());
     }
 

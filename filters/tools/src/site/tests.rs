@@ -106,3 +106,61 @@ fn a_feed_is_taken_where_it_answers_as_one() {
     assert_eq!(known.capabilities, 1, "{}", known.text);
     assert!(known.text.contains("path = \"/new?feed=rss\""), "{}", known.text);
 }
+
+/// What was asked for, of a site whose answer to each address this is.
+fn asked(answer: impl Fn(&str) -> String) -> Vec<String> {
+    let mut import = SiteImport::new("http://site.test/").unwrap();
+    let mut asked = Vec::new();
+    while let Some(at) = import.next_page() {
+        asked.push(at.to_string());
+        match answer(&at[Position::BeforePath..Position::AfterQuery]) {
+            to if to.starts_with("Location: ") => import.take(&at, "", &Bytes::new(), to.strip_prefix("Location: ")),
+            html => import.take(&at, "text/html", &html.into(), None),
+        }
+    }
+    asked
+}
+
+#[test]
+fn no_other_host_is_asked_however_its_address_is_written() {
+    let ways = [
+        "<link rel=search href='/.//127.0.0.1:9/x'>",
+        "<link rel=alternate type=application/rss+xml href='/.//127.0.0.1:9/x'>",
+        "<link rel='https://api.w.org/' href='/.//127.0.0.1:9/'>",
+        "<link rel=EditURI href='/.//127.0.0.1:9/api.php'>",
+        "<a href='/.//127.0.0.1:9/contact'>Contact</a>",
+        "Location: /.//127.0.0.1:9/x",
+        "Location: http://site.test//127.0.0.1:9/x",
+    ];
+    for way in ways {
+        let asked = asked(|_| way.to_owned());
+        assert!(asked.iter().all(|at| at.starts_with("http://site.test/") && !at.contains("127")), "{way}: {asked:?}");
+    }
+}
+
+#[test]
+fn what_acts_is_not_asked_for_as_a_feed_or_an_api_and_the_import_ends() {
+    let feed = |href: &str| format!("<link rel=alternate type=application/rss+xml href='{href}'>");
+    let acts =
+        [feed("/logout"), feed("/cart/delete?id=1"), "<link rel='https://api.w.org/' href='/logout/'>".to_owned()];
+    for way in acts {
+        assert_eq!(asked(|_| way.clone()), ["http://site.test/"], "{way}");
+    }
+    let number = std::cell::Cell::new(0);
+    let endless = asked(|target| {
+        number.set(number.get() + 1);
+        if target == "/" { feed("/feed0") } else { format!("Location: /feed{}", number.get()) }
+    });
+    assert!(endless.len() <= MOST_REQUESTS, "{}", endless.len());
+    let forms = "<form action=/a><input name=q></form>".repeat(5_000);
+    let began = std::time::Instant::now();
+    asked(|_| forms.clone() + "<a href=/contact>Contact</a>");
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_pattern_that_no_schema_can_have_is_left_to_the_site() {
+    let form = "<form action=/a><input name=a pattern='[0-9]{3}'><input name=b pattern='(?=x)y'><input name=c pattern='['></form>";
+    let text = imported(&[("/", form)]).unwrap().text;
+    assert!(text.contains("^(?:[0-9]{3})$") && text.matches("\"pattern\"").count() == 1, "{text}");
+}
