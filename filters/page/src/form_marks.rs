@@ -49,7 +49,10 @@ struct Seen {
     by_id: HashMap<String, usize>,
 }
 
-type Rewriter = HtmlRewriter<'static, Box<dyn FnMut(&[u8]) + Send>>;
+/// Takes what leaves of a page.
+type Sink = Box<dyn FnMut(&[u8]) + Send>;
+
+type Rewriter = HtmlRewriter<'static, Sink>;
 
 /// The marking of one page.
 pub struct FormMarker {
@@ -63,7 +66,7 @@ impl FormMarker {
     pub fn new(marks: Vec<FormMark>, charset: Option<&str>) -> Self {
         let out = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&out);
-        let sink: Box<dyn FnMut(&[u8]) + Send> = Box::new(move |bytes: &[u8]| lock(&sink).extend_from_slice(bytes));
+        let sink: Sink = Box::new(move |bytes: &[u8]| lock(&sink).extend_from_slice(bytes));
         Self { rewriter: Mutex::new(Some(HtmlRewriter::new(settings(marks, charset), sink))), out }
     }
 

@@ -275,7 +275,7 @@ mod tests {
             ),
             ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0000000000000000001\r\n\r\na", NotPlain::ContentLength),
             ("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na", NotPlain::Method),
-            ("get / HTTP/1.1\r\nHost: x\r\n\r\n", NotPlain::Method),
+            ("get / HTTP/1.1\r\nHost: x\r\n\r\n", NotPlain::OddByte),
             ("\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n", NotPlain::OddByte),
             ("GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n", NotPlain::Target),
             ("GET * HTTP/1.1\r\nHost: x\r\n\r\n", NotPlain::Target),
