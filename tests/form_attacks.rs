@@ -1,8 +1,8 @@
 //! Promise: whatever a form's page holds and whatever the site answers, a form goes where it was declared, once; nothing is
 //! called done or unsent that is not known to be; and what the form has hidden stays hidden.
 
-use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, query, site};
-use crate::support::{Origin, Reply, Request};
+use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, confirmation_token, query, site};
+use crate::support::{Ask, Origin, Reply, Request};
 use serde_json::json;
 
 fn posts(origin: &Origin) -> Vec<Request> {
@@ -95,4 +95,50 @@ async fn form_attacks_show_no_hidden_values_in_addresses() {
     let round = desk.call(call("/agent/find", &json!({ "msg": "round" }))).await;
     assert_fault(&round, 502, "upstream_error", "a circle");
     assert_eq!(origin.requests().iter().filter(|request| request.target.contains("round")).count(), 1);
+}
+
+#[tokio::test]
+async fn form_attacks_of_a_conversation_have_their_keys_and_confirmations_there() {
+    let form = "<form action=/order method=post><input name=msg></form>";
+    let origin = site_of(form, |request| {
+        let cookie = request.header("cookie").unwrap_or_default().to_owned();
+        let page = Reply::html(format!("<main><p>Ordered from {cookie}.</p></main>"));
+        if cookie.is_empty() { page.header("Set-Cookie", &format!("sid={}; Path=/", request.body.len())) } else { page }
+    })
+    .await;
+    let lines = posting("/order", "").replace("method = \"POST\"", "method = \"POST\"\ncookies = \"session\"");
+    let confirmed =
+        action("buy", &lines).replace("requires_user_confirmation = false", "requires_user_confirmation = true");
+    let desk = site(&origin, &(action("order", &lines) + &confirmed)).start().await;
+    let (mine, other, fresh) = ("a-conversation-of-mine", "another-conversation-", "a-third-conversation");
+    let ask = |path: &str, msg: &str, key: &str, session: &str| -> Ask {
+        call(path, &json!({ "msg": msg })).bearer(FULL).header("Idempotency-Key", key).header("AICP-Session", session)
+    };
+    for (msg, session) in [("a", mine), ("bb", other)] {
+        assert_answer(&desk.call(ask("/agent/order", msg, session, session)).await, 200, "a basket");
+    }
+    // One key in two conversations is two orders; in one it is one.
+    let order = async |session: &str| desk.call(ask("/agent/order", "all", "key", session)).await;
+    let (first, second, again) = (order(mine).await, order(other).await, order(mine).await);
+    assert_answer(&second, 200, "the other's order");
+    assert_ne!(first.json()["data"], second.json()["data"]);
+    assert_eq!(again.headers.get("idempotency-replayed"), Some("true"));
+    assert_eq!(posts(&origin).len(), 4);
+    // A person who confirmed one basket has not confirmed another.
+    let buy = |session: &str, token: Option<&str>| {
+        let ask = ask("/agent/buy", "all", "buy", session);
+        token.map_or(ask.clone(), |token| ask.header("AICP-Confirmation", token))
+    };
+    let token = confirmation_token(&desk.call(buy(mine, None)).await);
+    let elsewhere = desk.call(buy(other, Some(&token))).await;
+    assert_ne!(elsewhere.status, 200, "{}", elsewhere.text());
+    assert_eq!(posts(&origin).len(), 4);
+    assert_answer(&desk.call(buy(mine, Some(&token))).await, 200, "confirmed");
+    // A client may ask before it names its conversation.
+    let early = call("/agent/buy", &json!({ "msg": "now" })).bearer(FULL).header("Idempotency-Key", "early");
+    let token = confirmation_token(&desk.call(early.clone()).await);
+    let late =
+        |session: &str| desk.call(early.clone().header("AICP-Session", session).header("AICP-Confirmation", &token));
+    assert_ne!(late(other).await.status, 200);
+    assert_answer(&late(fresh).await, 200, "a conversation without cookies");
 }
