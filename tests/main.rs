@@ -64,6 +64,7 @@ mod fault_matrix;
 mod file_store;
 mod firewall;
 mod flight_workflow;
+mod form_attacks;
 mod forwarding;
 mod frames_h2;
 mod handoff;

@@ -105,6 +105,24 @@ CASES = {
         "<input type=hidden name=d value=0><input type=checkbox name=d value=1 checked><input type=checkbox name=e value=x checked></form>",
         "inputs": {"a": True, "e": False},
     },
+    "hidden_before_a_checkbox": {
+        "html": "<form method=post action=/s><input type=hidden name=news value=0><input type=checkbox name=news value=1>"
+        "<input type=hidden name=terms value=0><input type=checkbox name=terms value=1 checked><button>Go</button></form>",
+        "inputs": {"news": True, "terms": False},
+    },
+    "hidden_before_a_checkbox_by_value": {
+        "html": "<form method=post action=/s><input type=hidden name=news value=0><input type=checkbox name=news value=1></form>", "inputs": {"news": ["1"]},
+    },
+    "hidden_after_a_checkbox": {
+        "html": "<form method=post action=/s><input type=checkbox name=a value=true><input type=hidden name=a value=false>"
+        "<input type=checkbox name=b value=true checked><input type=hidden name=b value=false></form>",
+        "inputs": {"a": True, "b": False},
+    },
+    "hidden_before_a_list": {
+        "html": "<form method=post action=/s><input type=hidden name='a[]' value=''><select multiple name='a[]'><option>x<option>y<option>z</select>"
+        "<input type=hidden name='b[]' value=''><input type=checkbox name='b[]' value=1><input type=checkbox name='b[]' value=2 checked></form>",
+        "inputs": {"a": ["z", "x"], "b": ["1"]},
+    },
     "textareas": {
         "html": "<form method=post action=/s><textarea name=a>\n\nkept</textarea><textarea name=b> x &lt;b> <i>y</i>\r\nz\n</textarea><textarea name=c></textarea></form>",
         "inputs": {"c": "one\ntwo\r\nthree\rfour"},

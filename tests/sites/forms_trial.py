@@ -46,7 +46,7 @@ requires_user_confirmation = false
 input_schema = {toml(schema)}
 [capabilities.upstream]
 method = "{method(case)}"
-path = "{'/s' if case.get('submit') == 'drop' else action}"
+path = "{action}"
 rename_input = {toml(case.get("rename", {}))}
 form = {toml(form)}
 """

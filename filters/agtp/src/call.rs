@@ -215,7 +215,7 @@ impl Spoken {
             request_id: calling.incoming.request_id,
             dialect: super::NAME,
             host: calling.incoming.authority,
-            talk: Talk { session: calling.head.session, ..Talk::default() },
+            talk: Talk { session: calling.head.session, named_session: calling.head.session, ..Talk::default() },
             beside: Map::new(),
             wish: None,
             begun: None,

@@ -41,7 +41,8 @@ impl<'a> Step<'a> {
         // answer.
         let keeps = !(self.capability.kind.is_read() && self.capability.is_unkept());
         let key = self.ask.idempotency_key.filter(|_| keeps);
-        let names = key.map(|key| KeyNames::of(holder, self.ask.host, &self.capability.id, key));
+        let of = (self.capability.id.as_str(), self.conversation());
+        let names = key.map(|key| KeyNames::of(holder, self.ask.host, of, key));
 
         // Does a record of this key exist?
         let (mut key, mut after) = (None, None);

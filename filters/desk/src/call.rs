@@ -158,6 +158,8 @@ impl CallPlan {
     /// Whether it is a GET without headers of the operator's own or of the input, as anybody can send.
     pub(super) fn is_plain_read(&self) -> bool {
         self.method == Method::GET
+            // What a form leads to was asked for with the cookies of its page.
+            && self.form.is_none()
             && !self.names.have_headers()
             && self.headers.iter().all(|(name, _)| [header::USER_AGENT, header::ACCEPT].contains(name))
     }

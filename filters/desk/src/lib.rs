@@ -57,6 +57,7 @@ mod shape;
 mod site_cookies;
 mod site_facts;
 mod step;
+mod submission;
 mod summary;
 mod supervised;
 #[cfg(test)]

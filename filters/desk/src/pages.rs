@@ -31,6 +31,8 @@ pub struct Talk<'a> {
     pub session: Option<&'a str>,
     /// A second id, for clients that do not hand the first one on: one that their credential gives.
     pub standing_session: Option<&'a str>,
+    /// The conversation's id where the client named it in this very request.
+    pub named_session: Option<&'a str>,
 }
 
 impl Default for Talk<'_> {
@@ -43,6 +45,7 @@ impl Default for Talk<'_> {
             list: false,
             session: None,
             standing_session: None,
+            named_session: None,
         }
     }
 }

@@ -69,8 +69,14 @@ impl Step<'_> {
         let fault = match self.ask.confirmation {
             None => Fault::ConfirmationRequired,
             Some(token) => {
-                let binding = self.binding(input);
-                let confirmed = promises.confirmed(token, self.seen.as_ref(), &binding, now).await.map_err(not_kept)?;
+                let mut binding = self.binding(input);
+                let seen = self.seen.as_ref();
+                let mut confirmed = promises.confirmed(token, seen, &binding, now).await.map_err(not_kept)?;
+                // A client that names its conversation from now on may have asked before it had one.
+                if confirmed.is_none() && self.is_new_conversation().await? {
+                    binding = self.binding_in(input, None);
+                    confirmed = promises.confirmed(token, seen, &binding, now).await.map_err(not_kept)?;
+                }
                 let confirmed = match confirmed {
                     Some(confirmed) => Some((confirmed, binding)),
                     None => self.confirmed_as_permitted(promises, token, &binding, now).await?,
@@ -137,13 +143,19 @@ impl Step<'_> {
         }
     }
 
-    /// What a confirmation is bound to: the caller, the capability and its recipe, the input, and the summary's words.
+    /// What a confirmation is bound to: the caller, the capability and its recipe, the input, the summary's words, and the
+    /// conversation whose cookies the call sends.
     pub(super) fn binding(&self, input: &str) -> String {
+        self.binding_in(input, self.conversation())
+    }
+
+    fn binding_in(&self, input: &str, conversation: Option<&str>) -> String {
         let holder = self.ask.caller.holder().bytes();
         let summary = self.plan.say(&self.ask.input);
         let (recipe, version) = self.plan.recipe().unwrap_or_default();
         let texts = [&self.capability.id, recipe, version, input, &summary, &self.plan.consequence];
-        let parts: Vec<&[u8]> = [&holder[..]].into_iter().chain(texts.map(str::as_bytes)).collect();
+        let texts = texts.into_iter().chain(conversation).map(str::as_bytes);
+        let parts: Vec<&[u8]> = [&holder[..]].into_iter().chain(texts).collect();
         records::fingerprint(&parts)
     }
 }

@@ -126,13 +126,20 @@ pub(super) struct KeyNames {
 }
 
 impl KeyNames {
-    pub(super) fn of(holder: Subject, host: &str, capability: &str, key: &str) -> Self {
+    /// `conversation`: the one that the key counts in alone, where its capability works with the conversation's cookies.
+    pub(super) fn of(holder: Subject, host: &str, (capability, conversation): (&str, Option<&str>), key: &str) -> Self {
         let (holder, host) = (holder.bytes(), host.to_ascii_lowercase());
         let [capability, key] = [capability, key].map(str::as_bytes);
-        Self {
-            current: format!("i:{}", fingerprint(&[&holder, capability, key])),
-            with_host: format!("i:{}", fingerprint(&[&holder, host.as_bytes(), capability, key])),
-        }
+        let name = |parts: &[&[u8]]| format!("i:{}", fingerprint(parts));
+        let (current, with_host) = match conversation.map(|id| [&b"conversation"[..], id.as_bytes()]) {
+            None => (name(&[&holder, capability, key]), name(&[&holder, host.as_bytes(), capability, key])),
+            // No version has used the second one.
+            Some([word, id]) => (
+                name(&[word, &holder, capability, key, id]),
+                name(&[word, &holder, host.as_bytes(), capability, key, id]),
+            ),
+        };
+        Self { current, with_host }
     }
 }
 

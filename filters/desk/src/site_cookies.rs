@@ -7,11 +7,11 @@ use ring::{
     digest,
 };
 
-use super::{call::CallPlan, not_kept, records, step::Step};
+use super::{call::CallPlan, not_kept, plan::Way, records, step::Step};
 use frontdesk_base::fault::Refusal;
 use frontdesk_state::{Change, Expect, NotKept, Put};
 
-impl Step<'_> {
+impl<'a> Step<'a> {
     /// The cookies that the site set in this conversation.
     pub(super) async fn kept_cookies(&self, plan: &CallPlan) -> Result<Cookies, Refusal> {
         for session in self.sessions().filter(|_| plan.keeps_cookies) {
@@ -35,6 +35,23 @@ impl Step<'_> {
             return Ok(());
         }
         self.desk.records.commit(&changes).await.map(drop)
+    }
+
+    /// The conversation that the client named, where what the call does depends on it: a key and a confirmation count in
+    /// that conversation alone.
+    pub(super) fn conversation(&self) -> Option<&'a str> {
+        match &self.plan.way {
+            Way::Call(plan) if plan.keeps_cookies => self.ask.talk.named_session,
+            _ => None,
+        }
+    }
+
+    /// Whether the site has set no cookies yet in the conversation that the client named: it is then as good as none.
+    pub(super) async fn is_new_conversation(&self) -> Result<bool, Refusal> {
+        match &self.plan.way {
+            Way::Call(plan) if self.conversation().is_some() => Ok(self.kept_cookies(plan).await?.is_empty()),
+            _ => Ok(false),
+        }
     }
 
     /// The ids under which they are kept.

@@ -1,8 +1,9 @@
 //! A control of a form, as far as it matters for what is sent.
 
+use frontdesk_base::fault::Refusal;
 use frontdesk_page::content::css::{self, Element};
 
-use super::{find::all, value};
+use super::{clock::Clock, find::all, value};
 
 /// An input, a select, a text area or a button.
 #[derive(Clone)]
@@ -15,7 +16,7 @@ pub(super) struct Control<'t> {
 }
 
 /// What a control is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Text,
     Hidden,
@@ -99,22 +100,15 @@ impl<'t> Control<'t> {
         }
     }
 
-    /// The text beside a checkbox or radio button.
-    pub(super) fn label(&self, root: &Element<'t>) -> String {
-        let around = self.element.ancestors_it(None).find(|above| css::name(above) == "label");
-        let named = || {
-            let id = css::attribute(&self.element, "id").filter(|id| !id.is_empty())?;
-            all("label[for]", root)
-                .into_iter()
-                .find(|label| css::attribute(label, "for").as_deref() == Some(id.as_str()))
-        };
-        around.or_else(named).map(|label| css::text(&label)).unwrap_or_default()
-    }
-
     /// The options of a select.
-    pub(super) fn choices(&self) -> Vec<Choice> {
+    ///
+    /// # Errors
+    ///
+    /// The time for the form is over.
+    pub(super) fn choices(&self, clock: &Clock) -> Result<Vec<Choice>, Refusal> {
         let mut choices: Vec<Choice> = all("option", &self.element)
             .into_iter()
+            .take_while(|_| clock.is_running())
             .map(|option| {
                 let text = css::text(&option);
                 let group = option.ancestors_it(Some(1)).find(|above| css::name(above) == "optgroup");
@@ -126,6 +120,7 @@ impl<'t> Control<'t> {
                 }
             })
             .collect();
+        clock.check()?;
         if self.kind == (Kind::Select { several: false }) {
             // The last that is chosen counts; without one the first that can be.
             let chosen = choices.iter().rposition(|choice| choice.is_chosen);
@@ -134,7 +129,7 @@ impl<'t> Control<'t> {
             let chosen = chosen.or_else(shown);
             choices.iter_mut().enumerate().for_each(|(at, choice)| choice.is_chosen = Some(at) == chosen);
         }
-        choices
+        Ok(choices)
     }
 }
 

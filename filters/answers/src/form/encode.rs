@@ -7,10 +7,11 @@ use frontdesk_page::content::css;
 use http::Method;
 
 use super::{
-    Filled,
+    Filled, Inputs,
     control::Control,
-    fill::{Entry, Sent},
+    entry::{Entry, Sent, Source},
     find::FoundForm,
+    wrong,
 };
 use crate::extract::changed;
 
@@ -20,7 +21,7 @@ pub(super) fn request(
     submitter: Option<&Control<'_>>,
     declared: &Method,
     entries: Vec<Entry>,
-    boundary: &str,
+    (inputs, boundary): (&Inputs<'_>, &str),
 ) -> Result<Filled, Refusal> {
     let of_button = |name: &str| submitter.and_then(|button| css::attribute(&button.element, name));
     let said = |on_button: &str, on_form: &str| {
@@ -31,25 +32,38 @@ pub(super) fn request(
         return Err(changed("The site's form is now sent with another method than declared."));
     }
     let target = form.target(submitter)?;
-    let put_in = entries.iter().filter(|entry| entry.is_input).filter_map(|entry| match &entry.value {
-        Sent::Text(text) => Some((entry.name.clone(), text.clone())),
-        Sent::File(_) => None,
-    });
-    let put_in = put_in.collect();
+    let enctype = said("formenctype", "enctype");
+    let texts = |source: Source| {
+        let texts = entries.iter().filter(move |entry| entry.source == source);
+        texts.filter_map(|entry| match &entry.value {
+            Sent::Text(text) => Some((entry.name.clone(), text.clone())),
+            Sent::File(_) => None,
+        })
+    };
+    let (put_in, hidden): (Vec<_>, Vec<_>) = (texts(Source::Input).collect(), texts(Source::Hidden).collect());
+    if method == Method::POST && enctype == "text/plain" {
+        // A line of this body is a field.
+        let broken = put_in.iter().find(|(name, text)| [name, text].iter().any(|part| part.contains(['\r', '\n'])));
+        if let Some((name, _)) = broken {
+            let given = [name.as_str(), name.strip_suffix("[]").unwrap_or(name)];
+            let name = given.into_iter().find(|name| inputs.given.contains_key(*name)).unwrap_or(name);
+            return Err(wrong(inputs, name, "The site takes one line here."));
+        }
+    }
     if method == Method::GET {
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let query = urlencoded(&entries, form.encoding);
         let target = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-        return Ok(Filled { method, target, content_type: String::new(), body: Bytes::new(), put_in });
+        return Ok(Filled { method, target, content_type: String::new(), body: Bytes::new(), put_in, hidden });
     }
-    let (content_type, body) = match said("formenctype", "enctype").as_str() {
+    let (content_type, body) = match enctype.as_str() {
         "multipart/form-data" => {
             (format!("multipart/form-data; boundary={boundary}"), multipart(&entries, form.encoding, boundary))
         }
         "text/plain" => ("text/plain".to_owned(), plain(&entries, form.encoding)),
         _ => ("application/x-www-form-urlencoded".to_owned(), urlencoded(&entries, form.encoding).into_bytes()),
     };
-    Ok(Filled { method, target, content_type, body: body.into(), put_in })
+    Ok(Filled { method, target, content_type, body: body.into(), put_in, hidden })
 }
 
 /// Text with the line ends of forms.

@@ -1,35 +1,44 @@
 //! What a filled form sends: names and values in the order of the page, as a browser's entry list.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use frontdesk_base::fault::Refusal;
 use serde_json::Value;
 
 use super::{
     Input, Inputs, Upload,
+    checks::{check_text, chosen_where_needed},
     control::{Control, Kind},
     direction,
+    entry::{Entry, Sent, Source},
     find::FoundForm,
+    groups::{Groups, Values, folded, none_of},
     value, wrong,
 };
 use crate::extract::changed;
 
-/// How many options are named in a message.
-const MOST_NAMED: usize = 20;
+/// The most values of all inputs together.
+const MOST_VALUES: usize = 2_000;
 
-/// A name with a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) value: Sent,
-    /// An input was put in.
-    pub(super) is_input: bool,
+/// An input, and what it goes into.
+struct Wanted<'i> {
+    input: &'i Input,
+    values: Values,
+    /// A control that people see takes it, so a hidden one of the same name is the site's own.
+    is_seen: bool,
+    is_used: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Sent {
-    Text(String),
-    File(Upload),
+/// A form that is being filled in.
+struct Filling<'f, 'i, 't> {
+    form: &'f FoundForm<'t>,
+    inputs: &'i Inputs<'i>,
+    wanted: BTreeMap<&'i str, Wanted<'i>>,
+    /// How many controls there are of a name and kind, and how many of them were filled in.
+    places: HashMap<(&'f str, Kind), (usize, usize)>,
+    /// Read when the first choice is made.
+    groups: Option<Groups<'f>>,
+    entries: Vec<Entry>,
 }
 
 /// The entry list of a form with these inputs.
@@ -42,40 +51,13 @@ pub(super) fn entries(
     submitter: Option<&Control<'_>>,
     inputs: &Inputs<'_>,
 ) -> Result<Vec<Entry>, Refusal> {
-    let mut entries = Vec::new();
-    let mut used = BTreeSet::new();
-    for control in &form.controls {
-        let chosen = submitter.is_some_and(|button| button.element.id == control.element.id);
-        if control.is_button() {
-            if chosen && !control.is_disabled {
-                push_button(control, &mut entries);
-            }
-            continue;
-        }
-        if control.name.is_empty() {
-            continue;
-        }
-        let given = inputs
-            .given
-            .get_key_value(&control.name)
-            .or_else(|| control.name.strip_suffix("[]").and_then(|name| inputs.given.get_key_value(name)));
-        let Some((name, input)) = given else {
-            if !control.is_disabled {
-                keep(control, form, &mut entries)?;
-            }
-            continue;
-        };
-        used.insert(name.clone());
-        if control.kind == Kind::Hidden && !(inputs.declared)(name) {
-            return Err(wrong(inputs, name, "There is no such input; the site uses this name for something else."));
-        }
-        if control.is_disabled {
-            return Err(changed("A field of the site's form that this fills in cannot be filled in any more."));
-        }
-        put(control, form, (name.as_str(), input), inputs, &mut entries)?;
+    let mut filling = Filling::of(form, inputs)?;
+    for (at, control) in form.controls.iter().enumerate() {
+        form.clock.check()?;
+        filling.take(at, control, submitter)?;
     }
-    for name in inputs.given.keys().filter(|name| !used.contains(*name)) {
-        if is_nothing(&inputs.given[name]) {
+    for (name, wanted) in filling.wanted.iter().filter(|(_, wanted)| !wanted.is_used) {
+        if is_nothing(wanted.input) {
             continue;
         }
         return Err(if (inputs.declared)(name) {
@@ -84,8 +66,192 @@ pub(super) fn entries(
             wrong(inputs, name, "There is no such input.")
         });
     }
-    chosen_where_needed(form, &entries, inputs)?;
-    Ok(entries)
+    chosen_where_needed(form, &filling.entries, inputs)?;
+    Ok(filling.entries)
+}
+
+impl<'f, 'i, 't> Filling<'f, 'i, 't> {
+    fn of(form: &'f FoundForm<'t>, inputs: &'i Inputs<'i>) -> Result<Self, Refusal> {
+        let (mut wanted, mut count) = (BTreeMap::new(), 0);
+        for (name, input) in &inputs.given {
+            let texts = match input {
+                Input::Value(value) => texts(value),
+                Input::File(_) => Vec::new(),
+            };
+            count += texts.len();
+            if count > MOST_VALUES {
+                let most = format!("A form of this site is filled in with at most {MOST_VALUES} values.");
+                return Err(wrong(inputs, name, &most));
+            }
+            let values = Values::of(texts);
+            wanted.insert(name.as_str(), Wanted { input, values, is_seen: false, is_used: false });
+        }
+        let mut filling = Self { form, inputs, wanted, places: HashMap::new(), groups: None, entries: Vec::new() };
+        for control in form.controls.iter().filter(|control| !control.is_button()) {
+            filling.places.entry((control.name.as_str(), control.kind)).or_default().0 += 1;
+            if control.kind != Kind::Hidden
+                && let Some(name) = filling.input_of(control)
+                && let Some(wanted) = filling.wanted.get_mut(name)
+            {
+                wanted.is_seen = true;
+            }
+        }
+        Ok(filling)
+    }
+
+    /// The name of the input that goes into a control.
+    fn input_of(&self, control: &Control<'_>) -> Option<&'i str> {
+        let known = |name: &str| self.wanted.get_key_value(name).map(|(name, _)| *name);
+        known(&control.name).or_else(|| control.name.strip_suffix("[]").and_then(known))
+    }
+
+    /// Adds what the control at this place of the form sends.
+    fn take(&mut self, at: usize, control: &'f Control<'t>, submitter: Option<&Control<'_>>) -> Result<(), Refusal> {
+        if control.is_button() {
+            let is_chosen = submitter.is_some_and(|button| button.element.id == control.element.id);
+            if is_chosen && !control.is_disabled {
+                push_button(control, &mut self.entries);
+            }
+            return Ok(());
+        }
+        if control.name.is_empty() {
+            return Ok(());
+        }
+        let name = self.input_of(control);
+        let own = name.and_then(|name| self.wanted.get(name)).is_some_and(|wanted| wanted.is_seen);
+        // Rails, Laravel and ASP.NET send a hidden field of the same name, which says "no".
+        let Some(name) = name.filter(|_| control.kind != Kind::Hidden || !own) else {
+            return if control.is_disabled { Ok(()) } else { keep(control, self.form, &mut self.entries) };
+        };
+        if control.kind == Kind::Hidden && !(self.inputs.declared)(name) {
+            let message = "There is no such input; the site uses this name for something else.";
+            return Err(wrong(self.inputs, name, message));
+        }
+        if control.is_disabled {
+            return Err(changed("A field of the site's form that this fills in cannot be filled in any more."));
+        }
+        let Some(mut wanted) = self.wanted.remove(name) else { return Ok(()) };
+        wanted.is_used = true;
+        let put = self.put((at, control), name, &wanted);
+        self.wanted.insert(name, wanted);
+        put
+    }
+
+    fn push(&mut self, control: &Control<'_>, value: Sent) {
+        self.entries.push(Entry { name: control.name.clone(), value, source: Source::Input });
+    }
+
+    /// Puts an input into a control.
+    fn put(&mut self, at: (usize, &'f Control<'t>), name: &str, wanted: &Wanted<'_>) -> Result<(), Refusal> {
+        let (form, inputs, control) = (self.form, self.inputs, at.1);
+        let place = self.places.entry((control.name.as_str(), control.kind)).or_default();
+        let (of, before) = *place;
+        place.1 += 1;
+        let value = match wanted.input {
+            Input::File(file) => {
+                if !matches!(control.kind, Kind::File { .. }) {
+                    return Err(wrong(inputs, name, "The site takes no file here."));
+                }
+                self.push(control, Sent::File(file.clone()));
+                return Ok(());
+            }
+            Input::Value(value) => value,
+        };
+        let texts = &wanted.values.texts;
+        match control.kind {
+            Kind::Checkbox | Kind::Radio => return self.choose(at, (name, value), &wanted.values, before == 0),
+            _ if value.is_null() => return keep(control, form, &mut self.entries),
+            Kind::File { .. } => return Err(wrong(inputs, name, "The site takes a file here.")),
+            Kind::Select { several } => {
+                if texts.len() > 1 && !several {
+                    return Err(wrong(inputs, name, "The site takes one of these, not several."));
+                }
+                for value in options(control, form, name, texts, inputs)? {
+                    self.push(control, Sent::Text(value));
+                }
+            }
+            Kind::Hidden | Kind::Text | Kind::TextArea => {
+                let is_list = control.name.ends_with("[]") || value.is_array();
+                if texts.len() > 1 && !is_list {
+                    return Err(wrong(inputs, name, "The site takes one value here."));
+                }
+                // Of several fields with one name each gets one value, and the last one the rest.
+                let most = if before + 1 == of { usize::MAX } else { 1 };
+                for text in texts.iter().skip(before).take(most) {
+                    let text = match control.kind {
+                        Kind::Text => value::typed(&control.input_type(), text),
+                        _ => text.clone(),
+                    };
+                    check_text(control, (name, &text), inputs)?;
+                    let direction = directed(control, &text);
+                    self.push(control, Sent::Text(text));
+                    self.entries.extend(direction);
+                }
+            }
+            Kind::Submit | Kind::Image | Kind::Button => {}
+        }
+        Ok(())
+    }
+
+    /// Checks a checkbox or radio button where the input wants it. `is_first`: of its group, whose choices are then
+    /// compared with the input.
+    fn choose(
+        &mut self,
+        (at, control): (usize, &'f Control<'t>),
+        (name, value): (&str, &Value),
+        values: &Values,
+        is_first: bool,
+    ) -> Result<(), Refusal> {
+        let own = control.value();
+        let is_wanted = match value {
+            Value::Null => control.is_checked,
+            Value::Bool(wanted) if control.kind == Kind::Checkbox => *wanted,
+            _ => {
+                let groups = match self.groups.take() {
+                    Some(groups) => groups,
+                    None => Groups::of(self.form)?,
+                };
+                let groups = self.groups.insert(groups);
+                // `true` and `false` are no choices that a page could name.
+                let unknown = || groups.unknown(control, values).filter(|_| is_first && !value.is_boolean());
+                if let Some(message) = unknown() {
+                    return Err(wrong(self.inputs, name, &message));
+                }
+                values.choose(&own, groups.label(at))
+            }
+        };
+        if is_wanted {
+            self.push(control, Sent::Text(own));
+        }
+        Ok(())
+    }
+}
+
+/// The values of the options that are chosen, in the order of the page.
+fn options(
+    control: &Control<'_>,
+    form: &FoundForm<'_>,
+    name: &str,
+    texts: &[String],
+    inputs: &Inputs<'_>,
+) -> Result<Vec<String>, Refusal> {
+    let choices = control.choices(&form.clock)?;
+    let (mut by_value, mut by_label) = (HashMap::new(), HashMap::new());
+    for (at, choice) in choices.iter().enumerate().filter(|(_, choice)| !choice.is_disabled) {
+        by_value.entry(choice.value.as_str()).or_insert(at);
+        if !choice.label.is_empty() {
+            by_label.entry(folded(&choice.label)).or_insert(at);
+        }
+    }
+    let mut chosen = BTreeSet::new();
+    for text in texts {
+        let Some(at) = by_value.get(text.as_str()).or_else(|| by_label.get(&folded(text))) else {
+            let known = choices.iter().filter(|choice| !choice.is_disabled);
+            return Err(wrong(inputs, name, &none_of(&mut known.map(|choice| choice.label.as_str()), 0)));
+        };
+        chosen.insert(*at);
+    }
+    Ok(chosen.into_iter().map(|at| choices[at].value.clone()).collect())
 }
 
 fn is_nothing(input: &Input) -> bool {
@@ -94,13 +260,14 @@ fn is_nothing(input: &Input) -> bool {
 
 /// A name with what the page has for it.
 fn kept(control: &Control<'_>, value: String) -> Entry {
-    Entry { name: control.name.clone(), value: Sent::Text(value), is_input: false }
+    let source = if control.kind == Kind::Hidden { Source::Hidden } else { Source::Page };
+    Entry { name: control.name.clone(), value: Sent::Text(value), source }
 }
 
 /// The direction of a control's text, where the form asks for it.
 fn directed(control: &Control<'_>, text: &str) -> Option<Entry> {
     let (name, direction) = direction::of(control, text)?;
-    Some(Entry { name, value: Sent::Text(direction.to_owned()), is_input: false })
+    Some(Entry { name, value: Sent::Text(direction.to_owned()), source: Source::Page })
 }
 
 fn push_button(control: &Control<'_>, entries: &mut Vec<Entry>) {
@@ -108,7 +275,7 @@ fn push_button(control: &Control<'_>, entries: &mut Vec<Entry>) {
         let prefix = if control.name.is_empty() { String::new() } else { format!("{}.", control.name) };
         for axis in ["x", "y"] {
             let value = Sent::Text("0".to_owned());
-            entries.push(Entry { name: format!("{prefix}{axis}"), value, is_input: false });
+            entries.push(Entry { name: format!("{prefix}{axis}"), value, source: Source::Page });
         }
     } else if !control.name.is_empty() {
         entries.push(kept(control, control.value()));
@@ -120,7 +287,8 @@ fn keep(control: &Control<'_>, form: &FoundForm<'_>, entries: &mut Vec<Entry>) -
     match control.kind {
         Kind::Checkbox | Kind::Radio if !control.is_checked => {}
         Kind::Select { .. } => {
-            let chosen = control.choices().into_iter().filter(|choice| choice.is_chosen && !choice.is_disabled);
+            let chosen =
+                control.choices(&form.clock)?.into_iter().filter(|choice| choice.is_chosen && !choice.is_disabled);
             entries.extend(chosen.map(|choice| kept(control, choice.value)));
         }
         Kind::File { .. } => {
@@ -129,7 +297,7 @@ fn keep(control: &Control<'_>, form: &FoundForm<'_>, entries: &mut Vec<Entry>) -
                 media_type: "application/octet-stream".to_owned(),
                 body: Default::default(),
             };
-            entries.push(Entry { name: control.name.clone(), value: Sent::File(nothing), is_input: false });
+            entries.push(Entry { name: control.name.clone(), value: Sent::File(nothing), source: Source::Page });
         }
         Kind::Hidden if control.name.eq_ignore_ascii_case("_charset_") => {
             entries.push(kept(control, form.encoding.name().to_owned()));
@@ -144,191 +312,6 @@ fn keep(control: &Control<'_>, form: &FoundForm<'_>, entries: &mut Vec<Entry>) -
     Ok(())
 }
 
-/// Puts an input into a control.
-fn put(
-    control: &Control<'_>,
-    form: &FoundForm<'_>,
-    (name, input): (&str, &Input),
-    inputs: &Inputs<'_>,
-    entries: &mut Vec<Entry>,
-) -> Result<(), Refusal> {
-    let mut push = |value: Sent| entries.push(Entry { name: control.name.clone(), value, is_input: true });
-    let value = match input {
-        Input::File(file) => {
-            if !matches!(control.kind, Kind::File { .. }) {
-                return Err(wrong(inputs, name, "The site takes no file here."));
-            }
-            push(Sent::File(file.clone()));
-            return Ok(());
-        }
-        Input::Value(value) => value,
-    };
-    let root = form.element;
-    match control.kind {
-        Kind::File { .. } if value.is_null() => return keep(control, form, entries),
-        Kind::File { .. } => return Err(wrong(inputs, name, "The site takes a file here.")),
-        Kind::Checkbox => {
-            let own = control.value();
-            let is_wanted = match value {
-                Value::Bool(wanted) => *wanted,
-                Value::Null => control.is_checked,
-                other => texts(other).iter().any(|text| *text == own || same(text, &control.label(&root))),
-            };
-            check_known(control, form, (name, value), inputs)?;
-            if is_wanted {
-                push(Sent::Text(own));
-            }
-        }
-        Kind::Radio => {
-            check_known(control, form, (name, value), inputs)?;
-            let wanted = texts(value);
-            let own = control.value();
-            let is_wanted = match value {
-                Value::Null => control.is_checked,
-                _ => wanted.contains(&own) || wanted.iter().any(|text| same(text, &control.label(&root))),
-            };
-            if is_wanted {
-                push(Sent::Text(own));
-            }
-        }
-        Kind::Select { several } => {
-            let choices = control.choices();
-            if value.is_null() {
-                return keep(control, form, entries);
-            }
-            let wanted = texts(value);
-            if wanted.len() > 1 && !several {
-                return Err(wrong(inputs, name, "The site takes one of these, not several."));
-            }
-            for text in &wanted {
-                let by_value = choices.iter().find(|choice| choice.value == *text && !choice.is_disabled);
-                let chosen = by_value.or_else(|| choices.iter().find(|c| same(text, &c.label) && !c.is_disabled));
-                let Some(chosen) = chosen else {
-                    let known: Vec<&str> =
-                        choices.iter().filter(|c| !c.is_disabled).map(|c| c.label.as_str()).collect();
-                    return Err(wrong(inputs, name, &none_of(&known)));
-                };
-                push(Sent::Text(chosen.value.clone()));
-            }
-        }
-        Kind::Hidden | Kind::Text | Kind::TextArea => {
-            let is_list = control.name.ends_with("[]") || value.is_array();
-            let wanted = texts(value);
-            if value.is_null() {
-                return keep(control, form, entries);
-            }
-            if wanted.len() > 1 && !is_list {
-                return Err(wrong(inputs, name, "The site takes one value here."));
-            }
-            let wanted = share(control, form, wanted);
-            for text in wanted {
-                let text = if control.kind == Kind::Text { value::typed(&control.input_type(), &text) } else { text };
-                check_text(control, (name, &text), inputs)?;
-                let direction = directed(control, &text);
-                entries.push(Entry { name: control.name.clone(), value: Sent::Text(text), is_input: true });
-                entries.extend(direction);
-            }
-        }
-        Kind::Submit | Kind::Image | Kind::Button => {}
-    }
-    Ok(())
-}
-
-/// The values for one of several text controls with the same name: one each, and the rest for the last.
-fn share(control: &Control<'_>, form: &FoundForm<'_>, wanted: Vec<String>) -> Vec<String> {
-    let same: Vec<&Control<'_>> =
-        form.controls.iter().filter(|other| other.name == control.name && other.kind == control.kind).collect();
-    let Some(at) = same.iter().position(|other| other.element.id == control.element.id) else { return wanted };
-    if at + 1 == same.len() {
-        wanted.into_iter().skip(at).collect()
-    } else {
-        wanted.into_iter().skip(at).take(1).collect()
-    }
-}
-
-/// What browsers check before they send a text.
-fn check_text(control: &Control<'_>, (name, text): (&str, &str), inputs: &Inputs<'_>) -> Result<(), Refusal> {
-    let attribute = |name: &str| control.element.attr(name).map(|value| value.trim().to_owned());
-    let number = |name: &str| attribute(name).and_then(|text| text.parse::<f64>().ok());
-    let length = text.encode_utf16().count();
-    if let Some(most) = attribute("maxlength").and_then(|most| most.parse::<usize>().ok()).filter(|most| length > *most)
-    {
-        return Err(wrong(inputs, name, &format!("The site takes at most {most} characters here.")));
-    }
-    let least = attribute("minlength").and_then(|least| least.parse::<usize>().ok());
-    if let Some(least) = least.filter(|least| length < *least && length > 0) {
-        return Err(wrong(inputs, name, &format!("The site takes at least {least} characters here.")));
-    }
-    let kind = control.input_type();
-    if let Some(example) = value::wanted_moment(&kind, text) {
-        return Err(wrong(inputs, name, &format!("The site takes this in the form {example} here.")));
-    }
-    if matches!(kind.as_str(), "number" | "range") && !text.is_empty() {
-        let Ok(given) = text.parse::<f64>() else { return Err(wrong(inputs, name, "The site takes a number here.")) };
-        if number("min").is_some_and(|least| given < least) || number("max").is_some_and(|most| given > most) {
-            let bounds = format!(
-                "The site takes a number from {} to {} here.",
-                attribute("min").unwrap_or_else(|| "any".into()),
-                attribute("max").unwrap_or_else(|| "any".into())
-            );
-            return Err(wrong(inputs, name, &bounds));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that a choice is one of the form's.
-fn check_known(
-    control: &Control<'_>,
-    form: &FoundForm<'_>,
-    (name, value): (&str, &Value),
-    inputs: &Inputs<'_>,
-) -> Result<(), Refusal> {
-    if value.is_null() || value.is_boolean() {
-        return Ok(());
-    }
-    let group: Vec<&Control<'_>> =
-        form.controls.iter().filter(|other| other.kind == control.kind && other.name == control.name).collect();
-    let root = form.element;
-    let labels: Vec<String> = group.iter().map(|one| one.label(&root)).collect();
-    let known =
-        |text: &String| group.iter().any(|one| one.value() == *text) || labels.iter().any(|label| same(text, label));
-    if texts(value).iter().all(known) {
-        return Ok(());
-    }
-    let labels: Vec<String> =
-        group.iter().zip(labels).map(|(one, label)| if label.is_empty() { one.value() } else { label }).collect();
-    Err(wrong(inputs, name, &none_of(&labels.iter().map(String::as_str).collect::<Vec<_>>())))
-}
-
-fn none_of(known: &[&str]) -> String {
-    let known: Vec<&str> = known.iter().copied().filter(|label| !label.is_empty()).take(MOST_NAMED).collect();
-    format!("The site takes one of these here: {}.", known.join("; "))
-}
-
-/// Refuses where the form needs something that is not there: a browser would not send it.
-fn chosen_where_needed(form: &FoundForm<'_>, entries: &[Entry], inputs: &Inputs<'_>) -> Result<(), Refusal> {
-    for control in form.controls.iter().filter(|c| c.is_required() && !c.is_disabled && !c.name.is_empty()) {
-        let is_filled = entries.iter().any(|entry| {
-            entry.name == control.name
-                && match &entry.value {
-                    Sent::Text(text) => !text.is_empty(),
-                    Sent::File(file) => !file.name.is_empty(),
-                }
-        });
-        if is_filled || control.kind == Kind::Hidden {
-            continue;
-        }
-        let plain = control.name.strip_suffix("[]").unwrap_or(&control.name);
-        let name = [control.name.as_str(), plain].into_iter().find(|name| (inputs.declared)(name));
-        return Err(match name {
-            Some(name) => wrong(inputs, name, "The site needs this."),
-            None => changed("The site's form now needs a field that this does not fill in."),
-        });
-    }
-    Ok(())
-}
-
 /// The texts of a value: of a list each, of anything else one.
 fn texts(value: &Value) -> Vec<String> {
     match value {
@@ -337,8 +320,4 @@ fn texts(value: &Value) -> Vec<String> {
         Value::String(text) => vec![text.clone()],
         other => vec![other.to_string()],
     }
-}
-
-fn same(text: &str, label: &str) -> bool {
-    !label.is_empty() && text.trim().to_lowercase() == label.trim().to_lowercase()
 }

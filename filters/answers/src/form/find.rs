@@ -15,6 +15,7 @@ use url::{Position, Url};
 
 use super::{
     Form,
+    clock::Clock,
     control::{Control, Kind},
 };
 use crate::{
@@ -28,6 +29,9 @@ const CAPTCHAS: &str = ".g-recaptcha, .h-captcha, .cf-turnstile, .frc-captcha, a
     input[name*=Captcha], textarea[name*=g-recaptcha]";
 
 const CONTROLS: &str = "input, select, textarea, button";
+const PASSWORD: &str = "input[type=password]";
+/// The most controls of a form.
+const MOST_CONTROLS: usize = 2_000;
 
 /// A page that was read for its forms.
 pub(super) struct Page<'p> {
@@ -35,27 +39,36 @@ pub(super) struct Page<'p> {
     base: Url,
     encoding: &'static Encoding,
     page: &'p Answered<'p>,
+    clock: Clock,
 }
 
 /// A form on a page.
 pub(super) struct FoundForm<'t> {
     pub(super) element: Element<'t>,
-    /// Where it leads: path and query of the site.
-    pub(super) action: String,
+    /// The page that it is on.
+    pub(super) root: Element<'t>,
     pub(super) controls: Vec<Control<'t>>,
     pub(super) encoding: &'static Encoding,
+    pub(super) clock: &'t Clock,
+    /// The declared path.
+    action: String,
     base: &'t Url,
     page: &'t Answered<'t>,
 }
 
 impl<'p> Page<'p> {
     pub(super) fn read(page: &'p Answered<'p>) -> Result<Self, Refusal> {
+        let clock = Clock::started();
         if page.body.len() > MAX_BYTES {
             return Err(too_large("The site's page with the form is larger than is read."));
         }
         let (html, encoding) = charset::decoded(page.body, page.content_type).ok_or_else(unknown_encoding)?;
         let tree = Tree::parse(&html).ok_or_else(|| too_large("The site's page is deeper or larger than is read."))?;
-        Ok(Self { base: tree.base(page.at), tree, encoding, page })
+        Ok(Self { base: tree.base(page.at), tree, encoding, page, clock })
+    }
+
+    pub(super) fn root(&self) -> Element<'_> {
+        self.tree.root()
     }
 
     /// The declared form.
@@ -64,32 +77,16 @@ impl<'p> Page<'p> {
         'p: 't,
     {
         let root = self.tree.root();
-        let forms: Vec<Element<'t>> = all("form", &root);
-        let path = |target: &str| target.split(['?', '#']).next().unwrap_or_default().to_owned();
-        let found = match &declared.select {
-            Some(select) => {
-                let chosen = select.first(&root).and_then(|element| form_of(&element, &forms));
-                chosen.ok_or_else(|| {
-                    self.gone(&forms, "The form that this fills in is not on the site's page any more.")
-                })?
-            }
-            None => {
-                let here: Vec<&Element<'t>> = forms
-                    .iter()
-                    .filter(|form| self.leads_to(form).is_some_and(|to| path(&to) == path(action)))
-                    .collect();
-                match here.as_slice() {
-                    [one] => **one,
-                    [] => return Err(self.gone(&forms, "No form on the site's page leads where this one has to.")),
-                    _ => return Err(changed("Several forms on the site's page lead to the same address.")),
-                }
-            }
-        };
-        let leads_to = self.leads_to(&found).filter(|to| path(to) == path(action));
-        let action = leads_to.ok_or_else(|| changed("The site's form now leads to another address than declared."))?;
-        let mut controls = controls(&found, &root);
+        let found = self.element(declared, action)?;
+        let mut controls = controls(&found, &root, &self.clock);
+        self.clock.check()?;
+        if controls.len() > MOST_CONTROLS {
+            return Err(too_large(format!("The site's form has more than {MOST_CONTROLS} fields.")));
+        }
         check_one_of_each_group(&mut controls);
-        if has_captcha(&found) || controls.iter().any(|control| is_captcha(&control.element)) {
+        let captcha = Css::parse(CAPTCHAS).ok();
+        let is_captcha = |control: &Control<'_>| captcha.as_ref().is_some_and(|css| css.matches(&control.element));
+        if has_captcha(&found) || controls.iter().any(is_captcha) {
             return Err(changed("The site now asks for a CAPTCHA here, which only a person can solve."));
         }
         let wanted = css::attribute(&found, "accept-charset").unwrap_or_default();
@@ -98,19 +95,67 @@ impl<'p> Page<'p> {
             .find_map(|label| Encoding::for_label_no_replacement(label.as_bytes()))
             .unwrap_or(self.encoding)
             .output_encoding();
-        Ok(FoundForm { element: found, action, controls, encoding, base: &self.base, page: self.page })
+        let (clock, base, page, action) = (&self.clock, &self.base, self.page, path(action).to_owned());
+        Ok(FoundForm { element: found, root, action, controls, encoding, clock, base, page })
+    }
+
+    /// Whether the declared form is on this page.
+    pub(super) fn shows(&self, declared: &Form, action: &str) -> bool {
+        match &declared.select {
+            Some(select) => select.first(&self.tree.root()).is_some(),
+            None => self.leading_to(action).next().is_some(),
+        }
+    }
+
+    fn element<'t>(&'t self, declared: &Form, action: &str) -> Result<Element<'t>, Refusal> {
+        let root = self.tree.root();
+        let forms = || all("form", &root);
+        if let Some(select) = &declared.select {
+            let chosen = select.first(&root).and_then(|element| form_of(&element, &forms()));
+            let gone = "The form that this fills in is not on the site's page any more.";
+            return chosen.ok_or_else(|| self.gone(gone));
+        }
+        let mut here = self.leading_to(action);
+        match (here.next(), here.next()) {
+            (Some(one), None) => Ok(one),
+            (Some(_), Some(_)) => Err(changed("Several forms on the site's page lead to the same address.")),
+            (None, _) => {
+                // A button may lead there instead.
+                let leads = |button: &Element<'t>| {
+                    button.attr("formaction").and_then(|to| self.own(&to)).is_some_and(|to| path(&to) == path(action))
+                };
+                let button = all("[formaction]", &root).into_iter().find(leads);
+                let above = button.and_then(|button| form_of(&button, &[]));
+                above.ok_or_else(|| self.gone("No form on the site's page leads where this one has to."))
+            }
+        }
+    }
+
+    /// The forms whose action has this path.
+    fn leading_to<'t>(&'t self, action: &str) -> impl Iterator<Item = Element<'t>> {
+        let action = path(action).to_owned();
+        let leads = move |form: &Element<'t>| {
+            let to = css::attribute(form, "action").unwrap_or_default();
+            self.own(&to).is_some_and(|to| path(&to) == action)
+        };
+        all("form", &self.tree.root()).into_iter().filter(leads)
+    }
+
+    /// Path and query of an address on this page; `None` where it leads to another site.
+    fn own(&self, reference: &str) -> Option<String> {
+        own_target(reference, &self.base, self.page)
     }
 
     /// The refusal where the form is gone: perhaps people have to sign in first.
-    fn gone(&self, forms: &[Element<'_>], detail: &'static str) -> Refusal {
-        if forms.iter().any(asks_for_password_in) { login_required() } else { changed(detail) }
+    fn gone(&self, detail: &'static str) -> Refusal {
+        let is_in_a_form = |field: &Element<'_>| field.ancestors_it(None).any(|above| css::name(&above) == "form");
+        if all(PASSWORD, &self.tree.root()).iter().any(is_in_a_form) { login_required() } else { changed(detail) }
     }
+}
 
-    /// Path and query of a form's action; `None` where it leads to another site.
-    fn leads_to(&self, form: &Element<'_>) -> Option<String> {
-        let action = css::attribute(form, "action").unwrap_or_default();
-        own_target(&action, &self.base, self.page)
-    }
+/// An address without its query.
+pub(super) fn path(target: &str) -> &str {
+    target.split(['?', '#']).next().unwrap_or_default()
 }
 
 /// Path and query of an address of the site; the page's own where it is empty.
@@ -142,12 +187,17 @@ impl<'t> FoundForm<'t> {
         fits(name).or_else(|| fits(&listed))
     }
 
-    /// Where a button leads instead of the form.
+    /// Where the form is sent: its button may lead elsewhere than the form.
+    ///
+    /// # Errors
+    ///
+    /// That is not the declared path.
     pub(super) fn target(&self, submitter: Option<&Control<'t>>) -> Result<String, Refusal> {
-        let Some(own) = submitter.and_then(|button| css::attribute(&button.element, "formaction")) else {
-            return Ok(self.action.clone());
-        };
-        own_target(&own, self.base, self.page).ok_or_else(|| changed("The site's form now leads to another site."))
+        let of_button = submitter.and_then(|button| css::attribute(&button.element, "formaction"));
+        let to = of_button.or_else(|| css::attribute(&self.element, "action")).unwrap_or_default();
+        own_target(&to, self.base, self.page)
+            .filter(|to| path(to) == self.action)
+            .ok_or_else(|| changed("The site's form now leads to another address than declared."))
     }
 }
 
@@ -162,7 +212,7 @@ fn form_of<'t>(element: &Element<'t>, forms: &[Element<'t>]) -> Option<Element<'
 
 /// The controls of a form in the order of the page: those in it that belong to no other, and those elsewhere that name
 /// it.
-fn controls<'t>(form: &Element<'t>, root: &Element<'t>) -> Vec<Control<'t>> {
+fn controls<'t>(form: &Element<'t>, root: &Element<'t>, clock: &Clock) -> Vec<Control<'t>> {
     let id = css::attribute(form, "id").filter(|id| !id.is_empty());
     let is_own = |element: &Element<'t>| match css::attribute(element, "form") {
         Some(owner) => Some(&owner) == id.as_ref(),
@@ -170,7 +220,11 @@ fn controls<'t>(form: &Element<'t>, root: &Element<'t>) -> Vec<Control<'t>> {
             element.ancestors_it(None).find(|above| css::name(above) == "form").is_some_and(|above| above.id == form.id)
         }
     };
-    let own: Vec<Control<'t>> = all(CONTROLS, root).into_iter().filter(is_own).map(Control::of).collect();
+    let some = |root: &Element<'t>, is_own: &dyn Fn(&Element<'t>) -> bool| -> Vec<Control<'t>> {
+        let all = all(CONTROLS, root).into_iter().take_while(|_| clock.is_running());
+        all.filter(is_own).take(MOST_CONTROLS + 1).map(Control::of).collect()
+    };
+    let own = some(root, &is_own);
     let table = form.ancestors_it(None).find(|above| css::name(above) == "table");
     match table.filter(|_| own.is_empty()) {
         // A form that begins between the rows of a table ends there for the parser, and not for browsers.
@@ -178,7 +232,7 @@ fn controls<'t>(form: &Element<'t>, root: &Element<'t>) -> Vec<Control<'t>> {
             let is_free = |element: &Element<'t>| {
                 !element.has_attr("form") && element.ancestors_it(None).all(|above| css::name(&above) != "form")
             };
-            all(CONTROLS, &table).into_iter().filter(is_free).map(Control::of).collect()
+            some(&table, &is_free)
         }
         None => own,
     }
@@ -201,15 +255,11 @@ pub(super) fn login_required() -> Refusal {
 }
 
 pub(super) fn asks_for_password_in(form: &Element<'_>) -> bool {
-    !all("input[type=password]", form).is_empty()
+    !all(PASSWORD, form).is_empty()
 }
 
 fn has_captcha(form: &Element<'_>) -> bool {
     !all(CAPTCHAS, form).is_empty()
-}
-
-fn is_captcha(control: &Element<'_>) -> bool {
-    Css::parse(CAPTCHAS).is_ok_and(|css| css.matches(control))
 }
 
 /// Whether a page asks people to sign in.

@@ -1,18 +1,21 @@
 //! Judges the site's answer to a form: done, refused with the site's words, or neither.
 
+use std::collections::BTreeSet;
+
 use frontdesk_base::{
-    charset,
     fault::{Fault, Refusal},
     schema::Violation,
 };
 use frontdesk_config::FormDone;
-use frontdesk_page::content::css::{self, Element, Tree};
+use frontdesk_page::content::css::{self, Element};
 use http::StatusCode;
+use url::form_urlencoded;
 
 use super::{
     Form,
+    clock::Clock,
     control::Control,
-    find::{all, asks_for_password_in, login_required},
+    find::{Page, all, asks_for_password_in, path},
 };
 use crate::{answered::Answered, extract::changed, kind::Kind};
 
@@ -20,8 +23,28 @@ use crate::{answered::Answered, extract::changed, kind::Kind};
 const MOST_WORDS: usize = 20;
 const LONGEST_WORD: usize = 300;
 
-/// Words in the address of a page where people sign in.
-const SIGN_IN: [&str; 7] = ["login", "log-in", "signin", "sign-in", "sign_in", "anmeld", "auth"];
+/// What a segment of the path, or a value of the query, is called where people sign in; an extension (`login.php`) aside.
+const SIGN_IN: [&str; 14] = [
+    "login",
+    "log-in",
+    "log_in",
+    "logon",
+    "signin",
+    "sign-in",
+    "sign_in",
+    "signon",
+    "wp-login",
+    "auth",
+    "anmelden",
+    "anmeldung",
+    "einloggen",
+    "connexion",
+];
+
+const UNCLEAR: &str =
+    "The form was sent, and the site's answer does not show whether it took it. Find out before trying again.";
+const SIGN_IN_AFTER: &str = "The form was sent, and the site then asked to sign in. Whether it took the form is unknown. \
+                             Find out before trying again.";
 
 /// The answers to a form that was sent.
 #[derive(Debug)]
@@ -30,11 +53,14 @@ pub struct Submitted<'a> {
     pub status: StatusCode,
     /// Path and query of every redirect that was followed, in order.
     pub redirects: &'a [String],
-    /// The status and the page of the last answer.
+    /// The status and the page of the last answer; no page: it was lost.
     pub last_status: StatusCode,
-    pub last: &'a Answered<'a>,
+    pub last: Option<&'a Answered<'a>>,
     /// What was put in, by the site's names.
     pub put_in: &'a [(String, String)],
+    /// The paths of the form's page and of its action. `None`: a form that only reads, whose page of results may have it
+    /// again.
+    pub acts: Option<(&'a str, &'a str)>,
 }
 
 /// What the answer says.
@@ -52,13 +78,13 @@ pub enum Judged {
 impl Form {
     /// Judges the answers to a form.
     pub fn judge(&self, sent: &Submitted<'_>, ours: &dyn Fn(&str) -> String) -> Judged {
-        let is_page = Kind::of(sent.last.content_type, sent.last.body) == Kind::Page;
-        let html = is_page.then(|| charset::text(sent.last.body, sent.last.content_type)).flatten();
-        let tree = html.as_deref().and_then(Tree::parse);
-        if let (Some(failed), Some(tree)) = (&self.failed, &tree) {
-            let root = tree.root();
+        let page = sent.last.filter(|last| Kind::of(last.content_type, last.body) == Kind::Page);
+        let page = page.and_then(|last| Page::read(last).ok());
+        if let (Some(failed), Some(page)) = (&self.failed, &page) {
+            let (root, clock) = (page.root(), Clock::started());
             let words: Vec<Violation> = failed
                 .all(&root)
+                .take_while(|_| clock.is_running())
                 .map(|element| (css::text(&element), element))
                 .filter(|(text, _)| !text.is_empty())
                 .take(MOST_WORDS)
@@ -70,6 +96,9 @@ impl Form {
                     }
                 })
                 .collect();
+            if words.is_empty() && !clock.is_running() {
+                return unclear(UNCLEAR);
+            }
             if !words.is_empty() {
                 let refusal = Refusal { violations: words, ..Fault::InvalidInput.into() };
                 return Judged::Refused(Box::new(
@@ -80,42 +109,61 @@ impl Form {
         let is_done = match &self.done {
             Some(FormDone::Redirect(to)) => sent.redirects.iter().any(|went| leads_to(went, to)),
             Some(FormDone::Status(status)) => sent.status.as_u16() == *status,
-            Some(FormDone::Select(_)) => match (&tree, &self.done_select) {
-                (Some(tree), Some(select)) => select.first(&tree.root()).is_some(),
+            Some(FormDone::Select(_)) => match (&page, &self.done_select) {
+                (Some(page), Some(select)) => select.first(&page.root()).is_some(),
                 _ => false,
             },
-            None => {
-                let came_back = self.failed.is_none()
-                    && sent.redirects.is_empty()
-                    && tree.as_ref().is_some_and(|tree| shows_again(&tree.root(), sent.put_in));
-                (!sent.redirects.is_empty() || sent.status.is_success()) && !came_back
-            }
+            None => (!sent.redirects.is_empty() || sent.status.is_success()) && self.may_be_done(sent, page.as_ref()),
         };
         // Many sites have a small form to sign in on every page.
-        let went_to_sign_in = sent.last_status == StatusCode::UNAUTHORIZED
-            || sent
-                .redirects
-                .last()
-                .is_some_and(|went| SIGN_IN.iter().any(|word| went.to_ascii_lowercase().contains(word)));
-        let asks_to_sign_in = went_to_sign_in && tree.as_ref().is_some_and(|tree| asks_for_password_in(&tree.root()));
+        let refuses = sent.last_status == StatusCode::UNAUTHORIZED;
+        let went_to_sign_in = refuses || sent.redirects.last().is_some_and(|went| is_sign_in(went));
+        let asks_to_sign_in = went_to_sign_in && page.as_ref().is_some_and(|page| asks_for_password_in(&page.root()));
         if is_done && !(self.done.is_none() && asks_to_sign_in) {
             return Judged::Done;
         }
+        if asks_to_sign_in && refuses && sent.redirects.is_empty() {
+            let detail = "The form was sent, and the site did not take it: it wants people to sign in first.";
+            return Judged::Refused(Box::new(Refusal::from(Fault::LoginRequired).saying(detail)));
+        }
         if asks_to_sign_in {
-            return Judged::Refused(Box::new(login_required()));
+            return unclear(SIGN_IN_AFTER);
         }
         let leads_elsewhere = sent.status.is_redirection() && sent.redirects.is_empty();
         if leads_elsewhere || sent.last_status.is_client_error() || sent.last_status.is_server_error() {
             return Judged::Failed;
         }
-        if self.done.is_none() {
-            let violation = Violation::new("", "The site did not take the form, and shows it again.");
-            return Judged::Refused(Box::new(Refusal { violations: vec![violation], ..Fault::InvalidInput.into() }));
-        }
-        let detail =
-            "The form was sent, and the site's answer does not show whether it took it. Find out before trying again.";
-        Judged::Unclear(Box::new(changed(detail)))
+        unclear(UNCLEAR)
     }
+
+    /// Whether an answer without a declared sign of success may be one. With words of a failure declared, it is one only
+    /// where they could be read; without them, not where the site shows the form again.
+    fn may_be_done(&self, sent: &Submitted<'_>, page: Option<&Page<'_>>) -> bool {
+        let Some((of_form, action)) = sent.acts else { return true };
+        if self.failed.is_some() {
+            let has_none = sent.last_status == StatusCode::NO_CONTENT;
+            return sent.last_status.is_success() && (page.is_some() || has_none);
+        }
+        let Some(page) = page else { return true };
+        match sent.redirects.last() {
+            None => !shows_again(&page.root(), sent.put_in),
+            Some(went) => path(went) != path(of_form) || !page.shows(self, action),
+        }
+    }
+}
+
+fn unclear(detail: &'static str) -> Judged {
+    Judged::Unclear(Box::new(changed(detail)))
+}
+
+/// Whether an address is one where people sign in.
+fn is_sign_in(target: &str) -> bool {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let is_one = |word: &str| {
+        let word = word.split(['.', ';']).next().unwrap_or_default().to_ascii_lowercase();
+        SIGN_IN.contains(&word.as_str())
+    };
+    path.split('/').any(is_one) || form_urlencoded::parse(query.as_bytes()).any(|(_, value)| is_one(&value))
 }
 
 /// Whether a redirect goes where it was declared: to this path, and with this query where one is declared.
@@ -123,7 +171,7 @@ fn leads_to(went: &str, declared: &str) -> bool {
     if declared.contains('?') {
         return went == declared;
     }
-    let path = went.split(['?', '#']).next().unwrap_or_default();
+    let path = path(went);
     match declared.strip_suffix('*') {
         Some(start) => path.starts_with(start),
         None => path == declared,
@@ -132,13 +180,13 @@ fn leads_to(went: &str, declared: &str) -> bool {
 
 /// Whether a page has the form again, with what was put in.
 fn shows_again(root: &Element<'_>, put_in: &[(String, String)]) -> bool {
-    let controls: Vec<Control<'_>> =
-        all("form input, form textarea, form select", root).into_iter().map(Control::of).collect();
-    let holds = |(name, value): &(String, String)| controls.iter().any(|c| c.name == *name && c.value() == *value);
-    let texts = put_in.iter().filter(|(_, value)| value.len() > 1);
-    texts.clone().count() > 0
-        && texts.clone().all(|(name, _)| controls.iter().any(|c| c.name == *name))
-        && texts.clone().any(holds)
+    let controls = all("form input, form textarea, form select", root).into_iter().map(Control::of);
+    let held: BTreeSet<(String, String)> = controls.map(|control| (control.name.clone(), control.value())).collect();
+    let names: BTreeSet<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
+    let mut texts = put_in.iter().filter(|(_, value)| value.len() > 1).peekable();
+    texts.peek().is_some()
+        && texts.clone().all(|(name, _)| names.contains(name.as_str()))
+        && texts.any(|pair| held.contains(pair))
 }
 
 /// Which input the site's words are about: the one that they name, else the one beside them.

@@ -1,12 +1,17 @@
 //! Forms of the site, filled in as a browser would: the page is read, its form found, inputs put in, and the answer
 //! judged. Nothing here sends anything.
 
+mod checks;
+mod clock;
 mod control;
 mod direction;
 mod encode;
+mod entry;
 mod fill;
 mod find;
+mod groups;
 mod judge;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -71,6 +76,8 @@ pub struct Filled {
     pub body: Bytes,
     /// The site's names of the inputs that were put in, with what was put in, to know the form again.
     pub put_in: Vec<(String, String)>,
+    /// What the form has hidden, by the site's names.
+    pub(crate) hidden: Vec<(String, String)>,
 }
 
 impl Form {
@@ -112,7 +119,7 @@ impl Form {
         let form = read.form(self, action)?;
         let submitter = form.submitter(self.submit.as_deref())?;
         let entries = fill::entries(&form, submitter.as_ref(), inputs)?;
-        encode::request(&form, submitter.as_ref(), method, entries, boundary)
+        encode::request(&form, submitter.as_ref(), method, entries, (inputs, boundary))
     }
 
     /// What a page lacks of the declared form and inputs; empty: it fits.
@@ -123,7 +130,7 @@ impl Form {
     pub fn missing(&self, page: &Answered<'_>, action: &str, names: &[String]) -> Result<Vec<String>, Refusal> {
         let read = find::Page::read(page)?;
         let form = read.form(self, action)?;
-        form.submitter(self.submit.as_deref())?;
+        form.target(form.submitter(self.submit.as_deref())?.as_ref())?;
         Ok(names.iter().filter(|name| form.control(name).is_none()).cloned().collect())
     }
 }

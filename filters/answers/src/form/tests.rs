@@ -93,8 +93,14 @@ fn the_base_and_the_button_decide_where_it_goes() {
     assert_eq!((filled.target.as_str(), &filled.body[..]), ("/send?keep=1", &b"a=1"[..]));
     let html =
         "<form action=/send><input name=a><button name=x value=y formmethod=post formaction=/send2>Go</button></form>";
+    let elsewhere = filled_as(&default, &post, html.as_bytes(), "text/html", json!({ "a": "1" }));
+    assert_eq!(elsewhere.unwrap_err().fault, Fault::SiteChanged);
+    let html = html.replace("/send2", "/send?two");
     let filled = filled_as(&default, &post, html.as_bytes(), "text/html", json!({ "a": "1" })).unwrap();
-    assert_eq!((filled.target.as_str(), &filled.body[..]), ("/send2", &b"a=1&x=y"[..]));
+    assert_eq!((filled.target.as_str(), &filled.body[..]), ("/send?two", &b"a=1&x=y"[..]));
+    let html = html.replace("action=/send>", "action=/elsewhere>");
+    let filled = filled_as(&default, &post, html.as_bytes(), "text/html", json!({ "a": "1" })).unwrap();
+    assert_eq!(filled.target, "/send?two", "the declared address is the button's");
     let html = "<form action='/send?old=1'><input type=search name=q><input type=image name=go></form>";
     let filled = filled_as(&default, &Method::GET, html.as_bytes(), "text/html", json!({ "q": "ä b" })).unwrap();
     assert_eq!((filled.target.as_str(), filled.body.len()), ("/send?q=%C3%A4+b&go.x=0&go.y=0", 0));
@@ -156,19 +162,35 @@ fn what_is_not_as_declared_is_a_changed_site_and_nothing_is_sent() {
 
 /// What the answers to a form say: `done`, `unclear`, `failed`, or why not with the violations.
 fn judged(declared: &config::Form, status: u16, redirects: &[&str], html: &str) -> String {
-    let (body, at) = (Bytes::from(html.to_owned()), Url::parse("http://site.test/send").unwrap());
+    let last_status = if redirects.is_empty() { status } else { 200 };
+    judged_as(declared, (status, last_status), redirects, Some((html, "text/html")), Some(("/contact?x=1", "/send")))
+}
+
+fn judged_as(
+    declared: &config::Form,
+    (status, last_status): (u16, u16),
+    redirects: &[&str],
+    last: Option<(&str, &str)>,
+    acts: Option<(&str, &str)>,
+) -> String {
+    let (body, at) = (Bytes::from(last.unwrap_or_default().0.to_owned()), Url::parse("http://site.test/send").unwrap());
     let redirects: Vec<String> = redirects.iter().map(|to| (*to).to_owned()).collect();
-    let status = StatusCode::from_u16(status).unwrap();
+    let [status, last_status] = [status, last_status].map(|status| StatusCode::from_u16(status).unwrap());
     let put_in = [("email".to_owned(), "no@mail".to_owned()), ("name".to_owned(), "Zoë".to_owned())];
-    let page = page_at(&body, &at, "text/html");
-    let last_status = if redirects.is_empty() { status } else { StatusCode::OK };
-    let sent = Submitted { status, redirects: &redirects, last_status, last: &page, put_in: &put_in };
+    let page = page_at(&body, &at, last.unwrap_or_default().1);
+    let last = last.map(|_| &page);
+    let sent = Submitted { status, redirects: &redirects, last_status, last, put_in: &put_in, acts };
     match Form::new(declared).unwrap().judge(&sent, &|name| format!("my_{name}")) {
         Judged::Done => "done".to_owned(),
-        Judged::Unclear(_) => "unclear".to_owned(),
+        Judged::Unclear(refusal) => {
+            assert_eq!(refusal.fault, Fault::SiteChanged);
+            assert!(refusal.detail.starts_with("The form was sent, and "), "{}", refusal.detail);
+            "unclear".to_owned()
+        }
         Judged::Failed => "failed".to_owned(),
         Judged::Refused(refusal) => {
             let words = refusal.violations.iter().map(|v| format!("{}: {}", v.pointer, v.message));
+            assert!(!refusal.detail.contains("Nothing was sent"), "{}", refusal.detail);
             format!("{} {}", refusal.reason, words.collect::<Vec<_>>().join("; "))
         }
     }
@@ -181,11 +203,7 @@ fn the_answer_says_whether_it_was_done() {
     let again = "<form><input name=email value='no@mail'><input name=name value=''></form>";
     assert_eq!(judged(&default, 302, &["/thanks"], "<p>Thanks"), "done");
     assert_eq!(judged(&default, 200, &[], "<p>Thanks"), "done");
-    assert_eq!(
-        judged(&default, 200, &[], again),
-        "invalid_input : The site did not take the form, and shows it again."
-    );
-    assert_eq!(judged(&default, 302, &["/login"], "<input type=password name=p>"), "login_required ");
+    assert_eq!(judged(&default, 200, &[], again), "unclear", "saved, or not: the same page");
     assert_eq!(judged(&default, 500, &[], "<p>Oops"), "failed");
     assert_eq!(judged(&default, 302, &[], ""), "failed", "a redirect elsewhere");
     let redirect = done(config::FormDone::Redirect("/contact/thanks".into()));
@@ -196,6 +214,61 @@ fn the_answer_says_whether_it_was_done() {
     assert_eq!(judged(&select, 200, &[], "<p class=success>OK"), "done");
     assert_eq!(judged(&select, 200, &[], "<p>Error"), "unclear");
     assert_eq!(judged(&done(config::FormDone::Status(201)), 201, &[], ""), "done");
+}
+
+#[test]
+fn a_form_that_was_sent_is_never_said_to_be_unsent() {
+    let default = config::Form::default();
+    let login = "<header><form action=/login><input type=password name=p></form></header><p>Thanks, order 4711.";
+    for to in ["/login", "/login.php?next=/x", "/account/sign-in", "/index.php?action=login", "/Auth/x"] {
+        assert_eq!(judged(&default, 302, &[to], login), "unclear", "{to}");
+    }
+    for to in ["/author/thanks", "/thanks?authuser=0", "/thanks?auth=1", "/blogin", "/thanks?next=/login"] {
+        assert_eq!(judged(&default, 302, &[to], login), "done", "{to}");
+    }
+    assert_eq!(judged(&default, 302, &["/login"], "<p>Thanks"), "done");
+    assert_eq!(judged(&default, 401, &[], login), "login_required ");
+    let select = config::Form { done: Some(config::FormDone::Select(".ok".into())), ..config::Form::default() };
+    assert_eq!(judged(&select, 302, &["/login"], login), "unclear");
+}
+
+#[test]
+fn a_failure_that_cannot_be_read_is_no_success() {
+    let declared = config::Form { failed: Some(".error".into()), ..config::Form::default() };
+    let acts = Some(("/contact", "/send"));
+    let no = "<div class=error>No</div>";
+    let deep = format!("{no}{}", "<div>".repeat(600));
+    for (status, redirects, last) in [
+        ((200, 200), vec![], Some((no, "text/plain"))),
+        ((200, 200), vec![], Some(("{\"success\":false}", "application/json"))),
+        ((200, 200), vec![], Some((deep.as_str(), "text/html"))),
+        ((200, 200), vec![], Some((no, "text/html; charset=iso-2022-kr"))),
+        ((302, 302), vec!["/contact"], None),
+    ] {
+        assert_eq!(judged_as(&declared, status, &redirects, last, acts), "unclear", "{last:?}");
+        let done = config::FormDone::Status(status.0);
+        let with_done = config::Form { done: Some(done), ..declared.clone() };
+        assert_eq!(judged_as(&with_done, status, &redirects, last, acts), "done", "{last:?}");
+    }
+    assert_eq!(judged_as(&declared, (302, 500), &["/contact"], Some(("<p>Oops", "text/html")), acts), "failed");
+    assert_eq!(judged_as(&declared, (302, 200), &["/contact"], Some(("<p>Fine", "text/html")), acts), "done");
+    assert_eq!(judged_as(&declared, (204, 204), &[], Some(("", "")), acts), "done", "there is no page to read");
+    // What only reads claims nothing: its answer is what the agent gets.
+    assert_eq!(judged_as(&declared, (200, 200), &[], Some(("a,b", "text/csv")), None), "done");
+}
+
+#[test]
+fn a_way_back_to_the_form_is_no_success() {
+    let default = config::Form::default();
+    let again = "<p>Sorry<form action=/send method=post><input name=email></form>";
+    assert_eq!(judged(&default, 302, &["/contact"], again), "unclear");
+    assert_eq!(judged(&default, 302, &["/elsewhere", "/contact?error=1"], again), "unclear");
+    assert_eq!(judged(&default, 302, &["/contact"], "<p>Thanks"), "done");
+    assert_eq!(judged(&default, 302, &["/thanks"], again), "done", "a form on every page");
+    let page = Some((again, "text/html"));
+    assert_eq!(judged_as(&default, (302, 200), &["/contact"], page, None), "done", "a search");
+    let select = config::Form { select: Some("#f".into()), ..config::Form::default() };
+    assert_eq!(judged(&select, 302, &["/contact"], "<form id=f></form>"), "unclear");
 }
 
 #[test]
@@ -235,4 +308,88 @@ fn what_is_held_is_what_browsers_hold() {
     assert_eq!(sent(&charset, json!({})).unwrap(), "_charset_=UTF-8");
     let refusal = sent(&post("<input type=date name=day>"), json!({ "day": "26.11.2026" })).unwrap_err();
     assert_eq!((refusal.fault, refusal.violations[0].pointer.as_str()), (Fault::InvalidInput, "/day"));
+}
+
+#[test]
+fn a_hidden_field_of_the_same_name_stays_as_it_is() {
+    let rails = post("<input type=hidden name=news value=0><input type=checkbox name=news value=1>");
+    let dotnet = post("<input type=checkbox name=news value=true><input type=hidden name=news value=false>");
+    for (html, input, body) in [
+        (&rails, json!({ "news": false }), "news=0"),
+        (&rails, json!({ "news": true }), "news=0&news=1"),
+        (&rails, json!({}), "news=0"),
+        (&dotnet, json!({ "news": false }), "news=false"),
+        (&dotnet, json!({ "news": true }), "news=true&news=false"),
+    ] {
+        assert_eq!(sent(html, input.clone()).unwrap(), body, "{input}");
+    }
+    let tags = post("<input type=hidden name=tags[] value=''><select multiple name=tags[]><option>a<option>b</select>");
+    assert_eq!(sent(&tags, json!({ "tags": ["b", "a", "b"] })).unwrap(), "tags%5B%5D=&tags%5B%5D=a&tags%5B%5D=b");
+    let plain = post("<input type=hidden name=tags><label><input type=checkbox name=tags[] value=1>One</label>");
+    assert_eq!(sent(&plain, json!({ "tags": ["one"] })).unwrap(), "tags=&tags%5B%5D=1");
+    let needed = post("<input type=hidden name=ok value=0><input type=checkbox name=ok value=1 required>");
+    assert_eq!(sent(&needed, json!({ "ok": false })).unwrap_err().fault, Fault::InvalidInput);
+}
+
+#[test]
+fn what_the_site_has_hidden_or_does_not_name_is_not_told() {
+    let default = config::Form::default();
+    let html = "<form action=/send><input type=hidden name=tok value=SECRETTOKEN><input name=q><input name=lang value=en></form>";
+    let filled = filled_as(&default, &Method::GET, html.as_bytes(), "text/html", json!({ "q": "a b" })).unwrap();
+    assert_eq!(filled.target, "/send?tok=SECRETTOKEN&q=a+b&lang=en");
+    assert_eq!(filled.shown(&filled.target), "/send?q=a+b&lang=en");
+    let said = |inner: &str| {
+        let refusal = sent(&post(inner), json!({ "c": ["none"] })).unwrap_err();
+        refusal.violations[0].message.clone()
+    };
+    let bare = "<input type=checkbox name=c value=SECRETTOKEN>";
+    assert_eq!(said(bare), "The site takes one choice here, which has no label.");
+    assert_eq!(said(&bare.repeat(3)), "The site takes one of 3 choices here, none of which has a label.");
+    assert_eq!(
+        said(&format!("<label><input type=checkbox name=c>One</label>{}", bare.repeat(2))),
+        "The site takes one of these here: One; or one of 2 without a label."
+    );
+}
+
+#[test]
+fn a_line_of_a_plain_text_form_is_one_field() {
+    let html = "<form action=/send method=post enctype=text/plain><input type=hidden name=role value=user>\
+                <textarea name=msg></textarea><textarea name=kept>a\nb</textarea></form>";
+    for text in ["hi\r\nrole=admin", "hi\nrole=admin", "hi\rrole=admin"] {
+        let refusal = sent(html, json!({ "msg": text })).unwrap_err();
+        assert_eq!((refusal.fault, refusal.violations[0].pointer.as_str()), (Fault::InvalidInput, "/msg"));
+    }
+    assert_eq!(sent(html, json!({ "msg": "hi" })).unwrap(), "role=user\r\nmsg=hi\r\nkept=a\r\nb\r\n");
+}
+
+#[test]
+fn many_fields_options_and_values_cost_what_they_weigh() {
+    let many = |count: usize, one: &dyn Fn(usize) -> String| post(&(0..count).map(one).collect::<String>());
+    let took = |html: &str, input: Value| {
+        let began = std::time::Instant::now();
+        let sent = sent(html, input);
+        (sent, began.elapsed().as_secs_f32())
+    };
+    let boxes = many(1_000, &|n| {
+        format!("<label for=i{n}>Label {n}</label><input type=checkbox id=i{n} name=tags[] value=v{n}>")
+    });
+    let all: Vec<String> =
+        (0..1_000).map(|n| if n % 2 == 0 { format!("v{n}") } else { format!("label {n}") }).collect();
+    let (body, seconds) = took(&boxes, json!({ "tags": all }));
+    assert_eq!(body.unwrap().matches("tags%5B%5D=v").count(), 1_000);
+    assert!(seconds < 5.0, "{seconds} s for checkboxes");
+    let options = many(1, &|_| {
+        let options: String = (0..5_000).map(|n| format!("<option value=v{n}>L{n}")).collect();
+        format!("<select multiple name=tags>{options}</select>")
+    });
+    let last: Vec<String> = (0..2_000).map(|n| format!("l{}", 3_000 + n)).collect();
+    let (body, seconds) = took(&options, json!({ "tags": last }));
+    assert_eq!(body.unwrap().matches("tags=v").count(), 2_000);
+    assert!(seconds < 5.0, "{seconds} s for options");
+    let (body, _) = took(&many(2_000, &|_| "<input name=m[]>".to_owned()), json!({ "m": ["a", "b"] }));
+    assert!(body.unwrap().starts_with("m%5B%5D=a&m%5B%5D=b"));
+    let (body, _) = took(&many(2_001, &|_| "<input name=m>".to_owned()), json!({ "m": "a" }));
+    assert_eq!(body.unwrap_err().reason, "response_too_large");
+    let (body, _) = took(&options, json!({ "tags": vec!["v1"; 2_001] }));
+    assert_eq!(body.unwrap_err().reason, "invalid_input");
 }

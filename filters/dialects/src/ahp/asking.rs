@@ -170,6 +170,7 @@ impl Asking<'_> {
                 list: turn.chosen.kind == super::listed::FEED,
                 session: Some(&turn.session.id),
                 standing_session: turn.standing_session.as_deref(),
+                named_session: question.session_id.as_deref(),
             },
             beside: self.beside(question, &turn.session),
             wish: None,

@@ -77,7 +77,8 @@ impl AtEndpoint {
         };
         let authority = Authority::of(request.caller);
         let admitted = desk.admit(self.index, &authority);
-        let conversation = conversation(request);
+        let named = named_conversation(request);
+        let conversation = named.clone().or_else(|| conversation::of_credential(request));
         let ask = match admitted.and_then(|()| self.ask(capability, authority, request, places)) {
             Ok(ask) => ask,
             Err(refusal) => {
@@ -93,6 +94,7 @@ impl AtEndpoint {
         let ask = Ask {
             talk: Talk {
                 session: conversation.as_deref(),
+                named_session: named.as_deref(),
                 max_tokens: desk.compiled.settings.token_budget.max_response,
                 ..ask.talk
             },
@@ -260,11 +262,10 @@ fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> Heade
     }
 }
 
-/// The id of the conversation that a call belongs to: the client's own, else one that its credential gives.
-fn conversation(request: &Incoming<'_>) -> Option<String> {
+/// The id of the conversation that the client named.
+fn named_conversation(request: &Incoming<'_>) -> Option<String> {
     let own = request.headers.get(&SESSION).and_then(|value| value.to_str().ok());
-    let own = own.filter(|id| (16..=200).contains(&id.len()));
-    own.map(conversation::named).or_else(|| conversation::of_credential(request))
+    own.filter(|id| (16..=200).contains(&id.len())).map(conversation::named)
 }
 
 fn is_raw(capability: &Capability) -> bool {
