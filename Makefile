@@ -10,13 +10,13 @@ demo: setup keys
 
 # Builds the binary target/release/frontdesk.
 build:
-	@deploy/setup cc cmake
+	@deploy/setup cc
 	$(CARGO) build --release --locked --bin frontdesk
 
 # Makes a tarball, a Python wheel, an npm package, a Debian package and an SBOM in target/packages/out; installs, runs and
 # checks each.
 dist:
-	@deploy/setup cc cmake
+	@deploy/setup cc
 	$(CARGO) build --profile dist --locked --bin frontdesk
 	deploy/packages/build target/dist/frontdesk target/packages/out
 	tests/packages/run target/packages/out
@@ -31,7 +31,7 @@ target/tools/bin/mdbook:
 	$(CARGO) install mdbook --version 0.5.4 --locked --no-default-features --features search --root target/tools
 
 test: keys
-	@deploy/setup cc cmake openssl curl python3 redis-server faketime nginx apache2
+	@deploy/setup cc openssl curl python3 redis-server faketime nginx apache2
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 	  set -x; $(CARGO) nextest run --workspace --locked; \
 	else \
