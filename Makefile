@@ -2,7 +2,7 @@
 # print their names.
 CARGO ?= cargo
 
-.PHONY: demo build dist docs test test-without-fast-path features fuzz clients documents deploy-check containers helm drill promises browser apps sites readiness setup keys check bench compare
+.PHONY: demo build dist macos docs test test-without-fast-path features fuzz clients documents deploy-check containers helm drill promises browser apps sites readiness setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -20,6 +20,11 @@ dist:
 	$(CARGO) build --profile dist --locked --bin frontdesk
 	deploy/packages/build target/dist/frontdesk target/packages/out
 	tests/packages/run target/packages/out
+
+# Checks that everything compiles for macOS. It runs nothing: that needs a Mac.
+macos:
+	@deploy/setup python3
+	deploy/cross check aarch64-apple-darwin --workspace --locked
 
 # Builds the manual as a site with search, in target/docs/html; every link of it leads somewhere.
 docs: target/tools/bin/mdbook
