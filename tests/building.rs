@@ -56,13 +56,13 @@ fn building_as_readme_says_begins_with_what_is_missing() {
     assert_eq!(build, "make build");
 
     // Nothing is missing.
-    let (done, said) = Machine::with(&["cc", "cmake"], &[CARGO]).types(&build);
+    let (done, said) = Machine::with(&["cc"], &[CARGO]).types(&build);
     assert!(done && said.lines().last() == Some("cargo build --release --locked --bin frontdesk"), "{said}");
 
     // A user who may install packages gets what is missing.
-    let (done, said) = Machine::with(&["cc"], &[CARGO, ROOT, APT]).types(&build);
-    assert!(done && said.contains("setup: missing: cmake; installing cmake with apt-get"), "{said}");
-    assert!(said.contains("apt-get install -y -qq --no-install-recommends cmake"), "{said}");
+    let (done, said) = Machine::with(&[], &[CARGO, ROOT, APT]).types(&build);
+    assert!(done && said.contains("setup: missing: cc; installing gcc libc6-dev with apt-get"), "{said}");
+    assert!(said.contains("apt-get install -y -qq --no-install-recommends gcc libc6-dev"), "{said}");
     assert!(said.contains("cargo build --release"), "{said}");
 
     // Any other user gets one line that says what is missing, and nothing is built.
@@ -72,15 +72,21 @@ fn building_as_readme_says_begins_with_what_is_missing() {
         assert!(!done && said.len() == 1, "{said:#?}");
         said[0].clone()
     };
-    let said = refused(Machine::with(&["cc"], &[CARGO, SOMEBODY, APT]));
-    assert_eq!(said, "setup: missing: cmake. As root: apt-get install cmake; then run this again.");
+    let said = refused(Machine::with(&[], &[CARGO, SOMEBODY, APT]));
+    assert_eq!(said, "setup: missing: cc. As root: apt-get install gcc libc6-dev; then run this again.");
     let said = refused(Machine::with(&[], &[CARGO, SOMEBODY, ("apk", "exit 1")]));
-    assert_eq!(said, "setup: missing: cc cmake. As root: apk add gcc musl-dev cmake; then run this again.");
-    let said = refused(Machine::with(&["cc"], &[CARGO, SOMEBODY]));
-    assert_eq!(
-        said,
-        "setup: missing: cmake, and no package manager that is known here. Install them and run this again."
-    );
-    let said = refused(Machine::with(&["cc", "cmake"], &[]));
+    assert_eq!(said, "setup: missing: cc. As root: apk add gcc musl-dev; then run this again.");
+    let said = refused(Machine::with(&[], &[CARGO, SOMEBODY]));
+    assert_eq!(said, "setup: missing: cc, and no package manager that is known here. Install them and run this again.");
+    let said = refused(Machine::with(&["cc"], &[]));
     assert!(said.contains("cargo is missing. Install Rust"), "{said}");
+}
+
+#[test]
+fn no_build_needs_cmake() {
+    for folder in ["", "tests/fuzz"] {
+        let lock = std::fs::read_to_string(root().join(folder).join("Cargo.lock")).expect("what is built");
+        assert!(lock.contains("name = \"zlib-rs\""), "{folder}: pages are coded with it");
+        assert!(!lock.contains("name = \"cmake\""), "{folder}: cargo tree -i cmake says who asks for it");
+    }
 }

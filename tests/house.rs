@@ -315,7 +315,7 @@ fn house_no_dialect_reads_a_member_of_ahps_json() {
 }
 
 #[test]
-fn house_one_file_does_what_has_no_safe_form() {
+fn house_two_files_do_what_has_no_safe_form() {
     let forbidden = "#![forbid(unsafe_code)]";
     for (folder, _) in LAYERS.iter().filter(|(folder, _)| !["proxy", "tests"].contains(folder)) {
         let library = std::fs::read_to_string(Path::new(ROOT).join(folder).join("src/lib.rs")).expect("a source file");
@@ -325,7 +325,8 @@ fn house_one_file_does_what_has_no_safe_form() {
         // "allow" and "expect" of the lint would be written with the word too.
         let mut code = text.lines().filter(|l| !l.trim_start().starts_with("//") && *l != forbidden);
         let does = code.any(|l| l.contains("unsafe"));
-        assert_eq!(does, path.ends_with("proxy/src/sys.rs"), "{}", path.display());
+        let may = ["proxy/src/sys.rs", "proxy/zlib/src/lib.rs"].iter().any(|file| path.ends_with(file));
+        assert_eq!(does, may, "{}", path.display());
     }
 }
 

@@ -1,7 +1,7 @@
 """Writes what the binary is made of: a CycloneDX SBOM of every crate that is linked into it or runs in its macros, with
 versions, licences and checksums from Cargo.lock. Nothing of the machine that built it is in there.
 
-Usage: make_sbom.py BINARY VERSION OUTPUT; cargo-cyclonedx is on the PATH.
+Usage: make_sbom.py BINARY VERSION TARGET OUTPUT; cargo-cyclonedx is on the PATH.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 
 
-def written() -> dict:
+def written(target: str) -> dict:
     """What cargo-cyclonedx says of the binary, which it writes beside the crate."""
     file = TOP / "proxy" / "frontdesk_bin.cdx.json"
     # The time of the last commit, so that the same source gives the same file.
     committed = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=TOP, capture_output=True, text=True).stdout.strip()
     env = {**os.environ, **({"SOURCE_DATE_EPOCH": committed} if committed else {})}
     command = ["cargo", "cyclonedx", "--manifest-path", str(TOP / "proxy/Cargo.toml"), "--format", "json", "--spec-version",
-               "1.5", "--describe", "binaries", "--no-build-deps", "-qq"]
+               "1.5", "--describe", "binaries", "--no-build-deps", "--target", target, "-qq"]
     try:
         subprocess.run(command, check=True, env=env)
         return json.loads(file.read_text())
@@ -43,8 +43,8 @@ def without_paths(value):
 
 
 def main() -> None:
-    binary, version, out = sys.argv[1:]
-    bom = without_paths(written())
+    binary, version, target, out = sys.argv[1:]
+    bom = without_paths(written(target))
     # Two runs of the same are the same.
     bom.pop("serialNumber", None)
     component = bom["metadata"]["component"]

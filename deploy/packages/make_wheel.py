@@ -1,6 +1,6 @@
 """Makes a Python wheel that only carries the binary, so that `pip install frontdesk` and `uvx frontdesk` work.
 
-Usage: make_wheel.py TREE VERSION MACHINE GLIBC DIRECTORY
+Usage: make_wheel.py TREE VERSION MACHINE GLIBC DIRECTORY; GLIBC is `none` for a static binary.
 """
 
 import sys
@@ -22,13 +22,16 @@ Description-Content-Type: text/markdown
 WHEEL = """Wheel-Version: 1.0
 Generator: frontdesk
 Root-Is-Purelib: false
-Tag: {tag}
+{tags}
 """
 
 
 def main() -> None:
     tree, version, machine, glibc, out = sys.argv[1:]
-    tag = f"py3-none-manylinux_{glibc.replace('.', '_')}_{machine}"
+    # A static binary needs no C library: its wheel is for each of them.
+    kinds = ["manylinux_2_17", "musllinux_1_1"] if glibc == "none" else [f"manylinux_{glibc.replace('.', '_')}"]
+    platforms = [f"{kind}_{machine}" for kind in kinds]
+    tag = "py3-none-" + ".".join(platforms)
     info, scripts = f"frontdesk-{version}.dist-info", f"frontdesk-{version}.data/scripts"
     with WheelFile(Path(out) / f"frontdesk-{version}-{tag}.whl", "w") as wheel:
         script = ZipInfo(f"{scripts}/frontdesk")
@@ -38,7 +41,7 @@ def main() -> None:
         wheel.writestr(f"{info}/licenses/LICENSE", (Path(tree) / "LICENSE").read_text())
         readme = (Path(tree) / "README.md").read_text()
         wheel.writestr(f"{info}/METADATA", METADATA.format(version=version, readme=readme))
-        wheel.writestr(f"{info}/WHEEL", WHEEL.format(tag=tag))
+        wheel.writestr(f"{info}/WHEEL", WHEEL.format(tags="\n".join(f"Tag: py3-none-{platform}" for platform in platforms)))
 
 
 main()

@@ -148,6 +148,12 @@ async fn serve(
     for warning in running.warnings() {
         tracing::warn!("{warning}");
     }
+    if cfg!(not(target_os = "linux")) {
+        tracing::warn!(
+            "this system is not Linux: Frontdesk is not tested here, does not see that a process of a shared store \
+             died, and does not measure its memory; use Linux for a public site (frontdesk help platforms)"
+        );
+    }
 
     // One attempt, so that a reachable store counts from the first request. A job retries an unreachable one.
     let _ = tokio::time::timeout(FIRST_LOOK, running.store.tend()).await;

@@ -15,6 +15,12 @@ use tokio::{io::Interest, net::TcpStream};
 
 use crate::sys;
 
+/// A closed peer is an error of the call, not a signal. Where the flag is missing, Rust's start ignores the signal.
+#[cfg(target_os = "linux")]
+const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const NO_SIGNAL: SendFlags = SendFlags::empty();
+
 /// Reads available bytes into `buf`. Calls `make_room` for at least a byte of room once there is data. 0: the end.
 pub fn poll_read(
     tcp: &TcpStream,
@@ -38,7 +44,7 @@ pub fn poll_read(
 pub fn poll_write(tcp: &TcpStream, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
     loop {
         ready!(tcp.poll_write_ready(cx))?;
-        let written = all_or_part(tcp, Interest::WRITABLE, bytes.len(), || Ok(send(tcp, bytes, SendFlags::NOSIGNAL)?));
+        let written = all_or_part(tcp, Interest::WRITABLE, bytes.len(), || Ok(send(tcp, bytes, NO_SIGNAL)?));
         if !is_too_early(&written) {
             return Poll::Ready(written);
         }

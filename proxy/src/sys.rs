@@ -11,7 +11,7 @@ use std::{
     cell::Cell,
     io::{self, IoSliceMut},
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd},
         unix::net::UnixStream,
     },
     sync::atomic::{AtomicBool, Ordering},
@@ -52,17 +52,27 @@ pub(crate) fn bound_for_us() -> io::Result<Vec<OwnedFd>> {
     Ok(sd_notify::listen_fds()?.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect())
 }
 
+/// No child process inherits a received descriptor. Where the flag is missing, the descriptor is marked afterwards.
+#[cfg(target_os = "linux")]
+const CLOSED_ON_EXEC: MsgFlags = MsgFlags::MSG_CMSG_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const CLOSED_ON_EXEC: MsgFlags = MsgFlags::empty();
+
 /// Reads the first message of a stream into `said`, and its descriptors, at most `MOST`.
 pub(crate) fn received<const MOST: usize>(stream: &UnixStream, said: &mut [u8]) -> io::Result<Vec<OwnedFd>> {
     let mut room = nix::cmsg_space!([RawFd; MOST]);
     let mut parts = [IoSliceMut::new(said)];
-    let message = recvmsg::<()>(stream.as_raw_fd(), &mut parts, Some(&mut room), MsgFlags::MSG_CMSG_CLOEXEC)?;
+    let message = recvmsg::<()>(stream.as_raw_fd(), &mut parts, Some(&mut room), CLOSED_ON_EXEC)?;
     let mut given = Vec::new();
     for part in message.cmsgs()? {
         if let ControlMessageOwned::ScmRights(fds) = part {
             // SAFETY: the kernel has just made them for this process, and they are read out of the message only once.
             given.extend(fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }));
         }
+    }
+    #[cfg(not(target_os = "linux"))]
+    for socket in &given {
+        nix::fcntl::fcntl(socket, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
     }
     Ok(given)
 }
@@ -81,7 +91,7 @@ pub(crate) fn acknowledge(socket: RawFd) {
     #[cfg(target_os = "linux")]
     if socket >= 0 {
         // SAFETY: the caller holds the connection, so the descriptor stays open while this borrows it.
-        let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+        let socket = unsafe { std::os::fd::BorrowedFd::borrow_raw(socket) };
         let _ = rustix::net::sockopt::set_tcp_quickack(socket, true);
     }
     #[cfg(not(target_os = "linux"))]

@@ -2,9 +2,10 @@
 
 use std::{fs::File, io, os::fd::AsFd, time::Duration};
 
+#[cfg(target_os = "linux")]
+use nix::fcntl::{FallocateFlags, fallocate};
 use nix::{
     errno::Errno,
-    fcntl::{FallocateFlags, fallocate},
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         resource::{RLIM_INFINITY, Resource, getrlimit},
@@ -15,12 +16,14 @@ use nix::{
 /// The outcome of reserving room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SetAside {
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux reserves"))]
     Done,
-    /// This file system cannot reserve.
+    /// This file system or this operating system cannot reserve.
     Unknown,
 }
 
 /// Reserves disk blocks for these bytes of the file. The file's size stays the same.
+#[cfg(target_os = "linux")]
 pub(super) fn set_aside(file: &File, from: u64, bytes: u64) -> io::Result<SetAside> {
     let (Ok(from), Ok(bytes)) = (from.try_into(), bytes.try_into()) else {
         return Err(Errno::EFBIG.into());
@@ -35,6 +38,12 @@ pub(super) fn set_aside(file: &File, from: u64, bytes: u64) -> io::Result<SetAsi
     }
 }
 
+/// Only Linux reserves blocks without a change of the file's size. Elsewhere the free space is asked for before a write.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn set_aside(_: &File, _: u64, _: u64) -> io::Result<SetAside> {
+    Ok(SetAside::Unknown)
+}
+
 /// Whether this process may write a file of this size; reserving does not check that.
 pub(super) fn may_grow_to(size: u64) -> io::Result<()> {
     match getrlimit(Resource::RLIMIT_FSIZE) {
@@ -44,10 +53,12 @@ pub(super) fn may_grow_to(size: u64) -> io::Result<()> {
 }
 
 /// Whether the file system reports so many free bytes. Some report nothing.
+#[allow(clippy::useless_conversion, reason = "on macOS the number of blocks has 32 bits")]
 pub(super) fn has_left(file: &File, bytes: u64) -> io::Result<()> {
     match fstatvfs(file) {
-        Ok(found) if found.blocks() > 0 && found.blocks_available().saturating_mul(found.fragment_size()) < bytes => {
-            Err(Errno::ENOSPC.into())
+        Ok(found) if found.blocks() > 0 => {
+            let left = u64::from(found.blocks_available()).saturating_mul(found.fragment_size());
+            if left < bytes { Err(Errno::ENOSPC.into()) } else { Ok(()) }
         }
         _ => Ok(()),
     }

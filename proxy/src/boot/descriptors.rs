@@ -7,11 +7,16 @@ const BESIDE: usize = 256;
 /// Descriptors of one request: the client's connection and the upstream's.
 const EACH: usize = 2;
 
+/// How many of the allowed files the system really gives: macOS refuses a limit above `OPEN_MAX`.
+const fn given(most: u64) -> u64 {
+    if cfg!(target_os = "macos") && most > 10_240 { 10_240 } else { most }
+}
+
 /// Raises the soft limit as far as allowed (the usual 1024 is far below `protection.max_connections`) and returns it.
 pub(super) fn raised() -> usize {
     let files = Resource::RLIMIT_NOFILE;
-    let limit = getrlimit(files).map_or(1024, |(soft, most)| match setrlimit(files, most, most) {
-        Ok(()) => most,
+    let limit = getrlimit(files).map_or(1024, |(soft, most)| match setrlimit(files, given(most), most) {
+        Ok(()) => given(most),
         Err(e) => {
             tracing::warn!(error = %e, "the limit on open files could not be raised; it bounds the connections");
             soft

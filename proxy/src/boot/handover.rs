@@ -21,7 +21,7 @@ use std::{
 };
 
 use nix::{
-    sys::socket::{ControlMessage, MsgFlags, getsockopt, sendmsg, sockopt::PeerCredentials},
+    sys::socket::{ControlMessage, MsgFlags, sendmsg},
     unistd::geteuid,
 };
 
@@ -37,6 +37,11 @@ const MOST: usize = 64;
 const HELLO: &[u8] = b"frontdesk sockets 1\n";
 /// The successor's message that it serves.
 const SERVING: &str = "serving\n";
+/// A closed peer is an error of the call, not a signal. Where the flag is missing, Rust's start ignores the signal.
+#[cfg(target_os = "linux")]
+const NO_SIGNAL: MsgFlags = MsgFlags::MSG_NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const NO_SIGNAL: MsgFlags = MsgFlags::empty();
 
 /// Listening sockets that another process has bound for us, each with its address.
 #[derive(Default)]
@@ -158,7 +163,7 @@ pub(super) fn give(path: &Path, sockets: &[OwnedFd]) -> io::Result<()> {
     check_peer(&stream)?;
     let fds: Vec<RawFd> = sockets.iter().map(|socket| socket.as_raw_fd()).collect();
     let rights = [ControlMessage::ScmRights(&fds)];
-    sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(HELLO)], &rights, MsgFlags::MSG_NOSIGNAL, None)?;
+    sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(HELLO)], &rights, NO_SIGNAL, None)?;
     stream.set_read_timeout(Some(BEGINS))?;
     let mut said = String::new();
     BufReader::new(stream).read_line(&mut said)?;
@@ -185,12 +190,24 @@ fn received(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
 }
 
 fn check_peer(stream: &UnixStream) -> io::Result<()> {
-    let peer = getsockopt(stream, PeerCredentials)?.uid();
+    let peer = user_of(stream)?;
     if peer != 0 && peer != geteuid().as_raw() {
         let why = format!("the peer runs as user {peer}, which is neither ours nor root");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(())
+}
+
+/// The user of the process at the other end.
+#[cfg(target_os = "linux")]
+fn user_of(stream: &UnixStream) -> io::Result<u32> {
+    Ok(nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::PeerCredentials)?.uid())
+}
+
+/// The user of the process at the other end.
+#[cfg(not(target_os = "linux"))]
+fn user_of(stream: &UnixStream) -> io::Result<u32> {
+    Ok(nix::unistd::getpeereid(stream)?.0.as_raw())
 }
 
 #[cfg(test)]

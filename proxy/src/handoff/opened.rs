@@ -4,12 +4,9 @@
 
 use std::{
     ffi::OsStr,
-    fs::{File, Metadata, OpenOptions},
+    fs::{File, OpenOptions},
     io::{self, Read},
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{MetadataExt, OpenOptionsExt},
-    },
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -18,8 +15,8 @@ use frontdesk_filters::handoff::{Directory, Kind, NAMES, Stamp, Unread};
 use nix::{
     dir::Dir,
     errno::Errno,
-    fcntl::{OFlag, openat, renameat},
-    sys::stat::Mode,
+    fcntl::{AtFlags, OFlag, openat, renameat},
+    sys::stat::{FileStat, Mode, SFlag, fstat, fstatat},
     unistd::{UnlinkatFlags, unlinkat},
 };
 
@@ -54,7 +51,7 @@ impl Opened {
 
     /// Opens a file in it.
     pub(super) fn at(&self, name: &str, flags: OFlag, mode: Mode) -> io::Result<File> {
-        if name.is_empty() || name == ".." || name.contains(['/', '\0']) {
+        if !is_in_here(name) {
             return Err(io::ErrorKind::NotFound.into());
         }
         loop {
@@ -102,9 +99,12 @@ impl Directory for Opened {
     }
 
     fn stamp(&self, name: &str) -> Result<Stamp, Unread> {
-        // O_PATH opens nothing: a pipe does not block, and a device does not react.
-        let found = self.at(name, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()).and_then(|found| found.metadata());
-        found.map(|metadata| stamp(&metadata)).map_err(|error| why(&error))
+        if !is_in_here(name) {
+            return Err(Unread::Missing);
+        }
+        // It opens nothing: a pipe does not block, and a device does not react.
+        let found = fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(|error| why(&error.into()))?;
+        Ok(stamp(&found))
     }
 
     fn read(&self, name: &str, most: usize) -> Result<(Vec<u8>, Stamp), Unread> {
@@ -114,7 +114,7 @@ impl Directory for Opened {
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let mut file = self.at(name, flags, Mode::empty()).map_err(|error| why(&error))?;
         // The file may have been replaced by now.
-        let before = stamp(&file.metadata().map_err(|error| why(&error))?);
+        let before = stamp(&fstat(&file).map_err(|error| why(&error.into()))?);
         if before.kind != Kind::File {
             return Err(Unread::NotAFile);
         }
@@ -128,23 +128,29 @@ impl Directory for Opened {
     }
 }
 
-fn stamp(metadata: &Metadata) -> Stamp {
-    let kind = metadata.file_type();
-    let kind = if kind.is_file() {
+/// Whether a name names something in the directory itself.
+fn is_in_here(name: &str) -> bool {
+    !name.is_empty() && name != ".." && !name.contains(['/', '\0'])
+}
+
+#[allow(clippy::unnecessary_cast, reason = "on macOS the number of a device has 32 bits")]
+fn stamp(found: &FileStat) -> Stamp {
+    let kind = SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT;
+    let kind = if kind == SFlag::S_IFREG {
         Kind::File
-    } else if kind.is_symlink() {
+    } else if kind == SFlag::S_IFLNK {
         Kind::Link
-    } else if kind.is_dir() {
+    } else if kind == SFlag::S_IFDIR {
         Kind::Directory
     } else {
         Kind::Other
     };
     Stamp {
         kind,
-        size: metadata.len(),
-        modified: at(metadata.mtime(), metadata.mtime_nsec()),
-        changed: at(metadata.ctime(), metadata.ctime_nsec()),
-        identity: (metadata.dev(), metadata.ino()),
+        size: found.st_size.unsigned_abs(),
+        modified: at(found.st_mtime, found.st_mtime_nsec),
+        changed: at(found.st_ctime, found.st_ctime_nsec),
+        identity: (found.st_dev as u64, found.st_ino),
     }
 }
 

@@ -23,6 +23,7 @@ pub const PAGES: &[Page] = pages![
     "runbook" in "runbook.md",
     "runbook-reasons" in "runbook-reasons.md",
     "operate" in "operate.md",
+    "platforms" in "platforms.md",
     "kubernetes" in "kubernetes.md",
     "monitor" in "monitor.md",
     "log-messages" in "log-messages.md",

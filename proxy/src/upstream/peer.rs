@@ -38,6 +38,7 @@ pub(super) fn template(settings: &Upstream, url: &UpstreamUrl, group: u64) -> Re
         idle: Duration::from_secs(60),
         interval: Duration::from_secs(10),
         count: 5,
+        #[cfg(target_os = "linux")]
         user_timeout: Duration::ZERO,
     });
     if let Some(ca) = &settings.ca {
