@@ -10,7 +10,7 @@ const DUTCH: [&str; 16] =
     ["aan", "af", "bij", "door", "in", "mee", "na", "om", "op", "over", "terug", "toe", "uit", "voor", "weg", "samen"];
 
 /// The particle that ends a clause, if one does: the part of its verb that was taken off.
-pub(super) fn last<'a>(language: Language, clause: &'a str) -> Option<&'a str> {
+pub(super) fn last(language: Language, clause: &str) -> Option<&str> {
     let particles: &[&str] = match language {
         Language::German => &GERMAN,
         Language::Dutch => &DUTCH,
