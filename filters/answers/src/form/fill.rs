@@ -235,7 +235,7 @@ fn options(
     texts: &[String],
     inputs: &Inputs<'_>,
 ) -> Result<Vec<String>, Refusal> {
-    let choices = control.choices(&form.clock)?;
+    let choices = control.choices(form.clock)?;
     let (mut by_value, mut by_label) = (HashMap::new(), HashMap::new());
     for (at, choice) in choices.iter().enumerate().filter(|(_, choice)| !choice.is_disabled) {
         by_value.entry(choice.value.as_str()).or_insert(at);
@@ -288,7 +288,7 @@ fn keep(control: &Control<'_>, form: &FoundForm<'_>, entries: &mut Vec<Entry>) -
         Kind::Checkbox | Kind::Radio if !control.is_checked => {}
         Kind::Select { .. } => {
             let chosen =
-                control.choices(&form.clock)?.into_iter().filter(|choice| choice.is_chosen && !choice.is_disabled);
+                control.choices(form.clock)?.into_iter().filter(|choice| choice.is_chosen && !choice.is_disabled);
             entries.extend(chosen.map(|choice| kept(control, choice.value)));
         }
         Kind::File { .. } => {
