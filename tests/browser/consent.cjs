@@ -103,7 +103,7 @@ async function main() {
     const challenge = crypto.createHash("sha256").update("v".repeat(43)).digest("base64url");
     const query = new URLSearchParams({
       response_type: "code", client_id: "my-assistant", redirect_uri: `http://127.0.0.1:${callback}/cb`, state: "s",
-      code_challenge: challenge, code_challenge_method: "S256",
+      code_challenge: challenge, code_challenge_method: "S256", scope: "orders book",
     });
     const authorize = `${base}/agent/oauth/authorize?${query}`;
     const context = await browser.newContext({ viewport: { width: 1000, height: 900 } });
@@ -124,9 +124,16 @@ async function main() {
     await picture("phone");
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, "it fits a phone");
     assert.equal(await page.evaluate(() => document.querySelectorAll("h1").length), 1);
+    const checked = () => page.$$eval("input[type=checkbox]", (all) => all.map((box) => box.checked));
+    // What an agent does not name is checked only if it reads.
+    query.delete("scope");
+    await page.goto(`${base}/agent/oauth/authorize?${query}`);
+    assert.deepEqual(await checked(), [true, false]);
+    await page.goto(authorize);
+    assert.deepEqual(await checked(), [true, true]);
     // Each capability can be left out, by its label as well.
     await page.click("text=Book a room");
-    assert.deepEqual(await page.$$eval("input[type=checkbox]", (all) => all.map((box) => box.checked)), [true, false]);
+    assert.deepEqual(await checked(), [true, false]);
     await page.click("text=Allow >> nth=0");
     await page.waitForURL(`http://127.0.0.1:${callback}/cb**`);
     const back = new URL(page.url()).searchParams;
