@@ -1,5 +1,5 @@
 """WordPress and MediaWiki of Debian, unmodified: `import site` finds their public JSON APIs and writes capabilities that
-are called over AICP and MCP.
+are called over AICP, MCP and AGTP.
 
 Usage: known_trial.py FRONTDESK. `run` installs what it needs; wants php.
 """
@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 from desk import HERE, Trial, expect, finish, imported
@@ -24,11 +25,31 @@ def ids(text):
     return [line.split('"')[1] for line in text.splitlines() if line.startswith('id = "')]
 
 
+AGTP = """
+[agtp]
+server_id = "agents.example.com"
+"""
+
+
+def by_verb(trial, verb, path, fields):
+    """What a verb of AGTP answers, over HTTP."""
+    headers = {"Agent-ID": "1" * 64, "Content-Type": "application/json", "Authorization": "Bearer test"}
+    url = f"http://127.0.0.1:{trial.http}{path}"
+    request = urllib.request.Request(url, json.dumps(fields).encode(), headers, method=verb)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+
+
 def wordpress(trial):
     status, found = trial.call("/agent/site/search", {"words": "hello"})
     titles = [item.get("title") for item in found] if isinstance(found, list) else found
     expect("search", (status, titles), (200, ["Hello world!"]))
     post = trial.data("posts_list", {"words": "welcome"})
+    found = by_verb(trial, "QUERY", "/site-search", {"words": "hello"})
+    expect("the search over AGTP", "Hello world!" in found, True)
     expect("the same post over MCP", [item["title"]["rendered"] for item in post], ["Hello world!"])
     number = post[0]["id"]
     status, post = trial.call("/agent/posts/read", {"id": number})
@@ -44,6 +65,8 @@ def wordpress(trial):
 def mediawiki(trial):
     status, found = trial.call("/agent/site/search", {"words": "oolong"})
     expect("search", (status, [hit["title"] for hit in found.get("query", {}).get("search", [])]), (200, ["Oolong"]))
+    found = by_verb(trial, "FETCH", "/pages-read", {"page": "Oolong"})
+    expect("a page over AGTP", "Half oxidised" in found, True)
     page = trial.data("pages_read", {"page": "Oolong"})
     expect("a page over MCP", page.get("parse", {}).get("wikitext"), "Half oxidised, from the hills.")
     status, refused = trial.call("/agent/pages/read", {"page": "Nothing of this kind"})
@@ -63,7 +86,7 @@ def tried(frontdesk, name, application, wanted, check, before=None):
         text = imported(frontdesk, "site", running.url)
         expect("the capabilities of its API", [id for id in ids(text) if id in wanted], wanted)
         expect("one search only", ids(text).count("site.search"), 1)
-        with Trial(frontdesk, running.url, text) as trial:
+        with Trial(frontdesk, running.url, text + AGTP) as trial:
             check(trial)
             live = trial.live()
             expect("check --live", (live.returncode, live.stdout), (0, live.stdout))
