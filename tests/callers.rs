@@ -297,6 +297,20 @@ async fn callers_that_guess_in_many_lines_of_a_page_learn_nothing() {
     assert_eq!(told(&origin)[0], ["none"], "a right one looks like the others");
 }
 
+/// Reading the site anew and a reload both compile the configuration again.
+#[tokio::test]
+async fn callers_that_guess_are_remembered_over_a_new_configuration() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let setup = || Setup::before(&origin).limits(&[("anonymous", "50/minute")]).tail(&api_key("partner-a", KEY, ""));
+    let desk = setup().start().await;
+    for n in 0..60 {
+        desk.ask(Via::H1, Ask::get("/").bearer(&format!("guess-{n}"))).await;
+    }
+    desk.swap(&setup().set("site", "name = \"Another name\"")).await;
+    desk.ask(Via::H1, Ask::get("/").bearer(KEY)).await;
+    assert_eq!(told(&origin)[0], ["none"], "a right one looks like the others");
+}
+
 /// Else the site's answer would tell which of many guesses is right.
 #[tokio::test]
 async fn callers_that_guess_in_authorization_on_pages_learn_nothing() {

@@ -81,6 +81,13 @@ pub struct Learned {
 }
 
 impl Snapshot {
+    /// The same, in the place of another: what that one remembers of its callers still holds.
+    #[must_use]
+    pub fn after(mut self, before: &Self) -> Self {
+        self.compiled.policies.keep_guesses(&before.compiled.policies);
+        self
+    }
+
     /// Compiles a checked declaration.
     pub fn compile(declaration: &Declaration, learned: &Learned) -> Self {
         let elsewhere = declaration.settings.discovery.ours_wins.then(|| learned.occupied.but_for_documents());

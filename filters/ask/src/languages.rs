@@ -27,7 +27,7 @@ const TAGS: [(&str, Language); 20] = [
 
 /// The most frequent words of each, that no other has so often.
 const FREQUENT: [(Language, &str); 14] = [
-    (Language::English, "the of and to in is that for it with you this are i my how what do does can from be"),
+    (Language::English, "the a of and to in is that for it with you this are i my how what do does can from be"),
     (Language::German, "der die und das ist nicht ein eine zu den mit werden auf sie wie"),
     (Language::French, "le la les des est une dans pour vous que qui pas sur avec comment"),
     (Language::Spanish, "el la los las que una para por con como del está se cómo"),
@@ -79,7 +79,9 @@ pub(super) fn guess(text: &str) -> Option<Language> {
     for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
         let word = word.to_lowercase();
         for (count, (_, frequent)) in counts.iter_mut().zip(&FREQUENT) {
-            *count += usize::from(frequent.split(' ').any(|known| known == word));
+            // A word of one letter stands in several languages.
+            let weight = if word.chars().count() > 1 { 2 } else { 1 };
+            *count += weight * usize::from(frequent.split(' ').any(|known| known == word));
         }
     }
     // Of equals the first, so that English is what nothing speaks against.
@@ -115,6 +117,9 @@ mod tests {
             ("¿Cómo puedo eliminar los paquetes que no se usan por el sistema?", Some(Language::Spanish)),
             ("Как удалить пакет?", Some(Language::Russian)),
             ("Πώς;", Some(Language::Greek)),
+            ("A felt hat costs 20 euros.", Some(Language::English)),
+            ("Como instalar a impressora", Some(Language::Spanish)),
+            ("Egy kalap 20 euró, és a sapka 10", Some(Language::Hungarian)),
             ("xyzzy", None),
         ] {
             assert_eq!(guess(text), language, "{text}");

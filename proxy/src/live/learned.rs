@@ -70,7 +70,7 @@ impl Live {
         what(&mut learned);
         let known = current.snapshot.settings.key_urls();
         learned.keys.retain(|url, _| known.contains(&url.as_str()));
-        let mut wiser = Running::new(current.declaration.clone(), &learned, current.homes());
+        let mut wiser = Running::new(current.declaration.clone(), &learned, current.homes()).after(&current);
         wiser.since = current.since;
         self.state.lock().learned = learned;
         drop(current);

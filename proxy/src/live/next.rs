@@ -53,7 +53,7 @@ impl Live {
             drop(runtime.block_on(new.greet(true)));
         }
         let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref(), &self.metrics);
-        Ok(Running::new(declaration, &learned, Homes { pool, store, audit, harness, handoff }))
+        Ok(Running::new(declaration, &learned, Homes { pool, store, audit, harness, handoff }).after(&current))
     }
 }
 

@@ -58,6 +58,11 @@ impl Running {
         Self { snapshot, pool, store, audit, harness, handoff, notes, declaration, since: SystemTime::now() }
     }
 
+    /// The same, in the place of another.
+    pub(super) fn after(self, before: &Self) -> Self {
+        Self { snapshot: self.snapshot.after(&before.snapshot), ..self }
+    }
+
     /// Warnings for the operator, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let warnings = self.declaration.warnings.iter().map(Mistake::to_string);

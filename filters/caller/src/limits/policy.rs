@@ -122,6 +122,11 @@ impl Policies {
         }
     }
 
+    /// Remembers the guesses that were made under other limits: a new configuration is no new start for an address that guesses.
+    pub fn keep_guesses(&mut self, before: &Self) {
+        self.guesses = Arc::clone(&before.guesses);
+    }
+
     /// Whether what passes to the site is counted.
     pub fn counts_site(&self) -> bool {
         self.site.is_some()
