@@ -1,5 +1,5 @@
-//! Promise: whatever a form's page holds and whatever the site answers, a form goes where it was declared, once; nothing is
-//! called done or unsent that is not known to be; and what the form has hidden stays hidden.
+//! Promise: a hostile page or answer changes nothing about a form. It is sent once, to the declared path. The agent hears
+//! "done" or "not sent" only where that is known, and never sees hidden values.
 
 use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, confirmation_token, query, site};
 use crate::support::{Ask, Origin, Reply, Request};

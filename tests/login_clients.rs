@@ -1,4 +1,5 @@
-//! Promise: agents are those that the operator takes, and nobody stores or reads much by claiming to be one.
+//! Promise: only clients that the operator accepts can sign in, and a client that is not known costs little memory and few
+//! requests.
 
 use crate::support::calls::{assert_answer, assert_fault};
 use crate::support::login::{self, Stage, parameter, redemption, text};
@@ -155,7 +156,7 @@ async fn login_clients_that_the_operator_takes_no_longer_are_out() {
     login::assert_error(&stage.token(&refresh).await, "invalid_grant");
 }
 
-/// An agent that refreshes often leaves people and other agents at its address what they have.
+/// An agent that refreshes often uses up no limit of people and other agents at its address.
 #[tokio::test]
 async fn login_clients_have_a_budget_of_their_own_for_tokens() {
     let stage = Stage::with("", |setup| setup.limits(&[("anonymous", "30/minute")])).await;

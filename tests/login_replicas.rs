@@ -6,7 +6,7 @@ use crate::support::login::{self, CLIENT, Sessions, Stage, assert_error, posted,
 use crate::support::redis::{Redis, connected};
 use crate::support::{Ask, Desk};
 
-/// A person's site, and two desks before it, of which the stage has one at a time.
+/// A site whose people sign in, and two replicas in front of it. `Stage` talks to one of them at a time.
 async fn replicas() -> (Redis, Stage, Desk) {
     let redis = Redis::start().await;
     let sessions = Sessions::default();

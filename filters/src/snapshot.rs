@@ -81,7 +81,7 @@ pub struct Learned {
 }
 
 impl Snapshot {
-    /// The same, in the place of another: what that one remembers of its callers still holds.
+    /// The same, as the successor of another snapshot: it keeps what that one remembers of its callers.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         self.compiled.policies.keep_guesses(&before.compiled.policies);

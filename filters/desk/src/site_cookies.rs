@@ -46,7 +46,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Whether the site has set no cookies yet in the conversation that the client named: it is then as good as none.
+    /// Whether the site has set no cookies yet in the conversation that the client named. Such a conversation holds no state.
     pub(super) async fn is_new_conversation(&self) -> Result<bool, Refusal> {
         match &self.plan.way {
             Way::Call(plan) if self.conversation().is_some() => Ok(self.kept_cookies(plan).await?.is_empty()),

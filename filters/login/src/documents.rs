@@ -23,7 +23,8 @@ const KEPT: u64 = 300;
 const MISSED: u64 = 20;
 /// Documents that are kept.
 const MOST: usize = 256;
-/// Documents that are read in a minute for one person, and for one address: somebody could name ever new ones.
+/// Maximum documents read in a minute for one person, and for one address. Without it, new client ids would cause
+/// requests to other hosts without end.
 const MOST_A_MINUTE: u64 = 20;
 const MINUTE: Duration = Duration::from_secs(60);
 /// Maximum bytes of a client id.

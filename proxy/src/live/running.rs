@@ -58,7 +58,7 @@ impl Running {
         Self { snapshot, pool, store, audit, harness, handoff, notes, declaration, since: SystemTime::now() }
     }
 
-    /// The same, in the place of another.
+    /// The same, as the successor of another configuration.
     pub(super) fn after(self, before: &Self) -> Self {
         Self { snapshot: self.snapshot.after(&before.snapshot), ..self }
     }

@@ -1,5 +1,5 @@
-//! How long one form may take to be filled in: its page is the site's, and its inputs are the agent's, so no bound of either
-//! alone bounds the work.
+//! The time limit for filling in one form. The work grows with the site's page and with the agent's inputs, so a bound on
+//! one of them alone does not bound it.
 
 use std::time::{Duration, Instant};
 

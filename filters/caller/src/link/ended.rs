@@ -1,5 +1,5 @@
 //! Agents whose links the operator has ended: all that a person allowed before a moment. One record names them, because
-//! links cannot be found by their agent.
+//! the store cannot list the links of an agent.
 
 use std::{collections::BTreeMap, time::Duration};
 

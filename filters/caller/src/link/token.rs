@@ -45,8 +45,8 @@ pub struct Token {
     mark: Option<[u8; MARK]>,
 }
 
-/// Marks the refresh tokens of one link. An old one that comes again is told from an invented one by its mark, so nobody ends
-/// a link who only knows its id. A reader of the store could mark tokens, and open nothing with them.
+/// Marks the refresh tokens of one link. The mark tells an old token that is used again from an invented one, so that
+/// knowing the id of a link is not enough to end it. A reader of the store could make marks, but open no link with them.
 #[derive(Clone)]
 pub(super) struct Marks(pub(super) [u8; SECRET]);
 
