@@ -365,31 +365,25 @@ fn a_line_of_a_plain_text_form_is_one_field() {
 #[test]
 fn many_fields_options_and_values_cost_what_they_weigh() {
     let many = |count: usize, one: &dyn Fn(usize) -> String| post(&(0..count).map(one).collect::<String>());
-    let took = |html: &str, input: Value| {
-        let began = std::time::Instant::now();
-        let sent = sent(html, input);
-        (sent, began.elapsed().as_secs_f32())
-    };
+    // What takes more than its share of CPU time is refused (`clock`), so each answer says that it did not.
     let boxes = many(1_000, &|n| {
         format!("<label for=i{n}>Label {n}</label><input type=checkbox id=i{n} name=tags[] value=v{n}>")
     });
     let all: Vec<String> =
         (0..1_000).map(|n| if n % 2 == 0 { format!("v{n}") } else { format!("label {n}") }).collect();
-    let (body, seconds) = took(&boxes, json!({ "tags": all }));
+    let body = sent(&boxes, json!({ "tags": all }));
     assert_eq!(body.unwrap().matches("tags%5B%5D=v").count(), 1_000);
-    assert!(seconds < 5.0, "{seconds} s for checkboxes");
     let options = many(1, &|_| {
         let options: String = (0..5_000).map(|n| format!("<option value=v{n}>L{n}")).collect();
         format!("<select multiple name=tags>{options}</select>")
     });
     let last: Vec<String> = (0..2_000).map(|n| format!("l{}", 3_000 + n)).collect();
-    let (body, seconds) = took(&options, json!({ "tags": last }));
+    let body = sent(&options, json!({ "tags": last }));
     assert_eq!(body.unwrap().matches("tags=v").count(), 2_000);
-    assert!(seconds < 5.0, "{seconds} s for options");
-    let (body, _) = took(&many(2_000, &|_| "<input name=m[]>".to_owned()), json!({ "m": ["a", "b"] }));
+    let body = sent(&many(2_000, &|_| "<input name=m[]>".to_owned()), json!({ "m": ["a", "b"] }));
     assert!(body.unwrap().starts_with("m%5B%5D=a&m%5B%5D=b"));
-    let (body, _) = took(&many(2_001, &|_| "<input name=m>".to_owned()), json!({ "m": "a" }));
+    let body = sent(&many(2_001, &|_| "<input name=m>".to_owned()), json!({ "m": "a" }));
     assert_eq!(body.unwrap_err().reason, "response_too_large");
-    let (body, _) = took(&options, json!({ "tags": vec!["v1"; 2_001] }));
+    let body = sent(&options, json!({ "tags": vec!["v1"; 2_001] }));
     assert_eq!(body.unwrap_err().reason, "invalid_input");
 }
