@@ -1,11 +1,13 @@
 //! A form of a page as a capability, or why it is left out.
 
-use frontdesk_filters::firewall;
 use frontdesk_page::content::css::{self, Element};
 use serde_json::Value;
 use url::{Position, Url};
 
-use super::field::{Field, all, clipped, fields};
+use super::{
+    field::{Field, all, clipped, fields},
+    private,
+};
 
 /// What a capability is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,17 +31,6 @@ pub(super) struct Found {
 /// Names of fields that search boxes have.
 const SEARCH_NAMES: [&str; 9] =
     ["q", "s", "query", "search", "suche", "keyword", "keywords", "searchterm", "search_query"];
-/// Words in the address or name of forms that agents have no business with.
-const PRIVATE: [(&str, &[&str]); 4] = [
-    ("it is there to sign in or out", &["login", "signin", "sign-in", "logout", "signout", "session", "anmelden"]),
-    ("it is there to register", &["register", "signup", "sign-up", "registration", "registrieren"]),
-    ("it is there to pay", &["payment", "checkout/pay", "pay/", "paypal", "stripe"]),
-    ("it is for those who run the site", &["admin", "wp-admin", "backend", "manage/"]),
-];
-const CARD: &str = "input[autocomplete^=cc-], input[name*=cardnumber], input[name*=card_number], input[name*=cvc], input[name*=cvv], input[name*=iban]";
-const CAPTCHA: &str =
-    ".g-recaptcha, .h-captcha, .cf-turnstile, .frc-captcha, [data-sitekey], input[name*=captcha], iframe[src*=captcha]";
-
 /// Reads a form. `None`: it has nothing to fill in.
 ///
 /// # Errors
@@ -55,22 +46,8 @@ pub(super) fn read(form: &Element<'_>, root: &Element<'_>, base: &Url, at: &Url)
     if (target.host_str(), target.port_or_known_default()) != (at.host_str(), at.port_or_known_default()) {
         return Err(format!("it is sent to another site, {}", target.host_str().unwrap_or_default()));
     }
-    if !all("input[type=password]", form).is_empty() {
-        return Err("it asks for a password".into());
-    }
-    if !all(CARD, form).is_empty() {
-        return Err("it asks for a card or an account".into());
-    }
-    if !all(CAPTCHA, form).is_empty() {
-        return Err("it has a CAPTCHA, which only a person can solve".into());
-    }
-    if firewall::is_hidden(&path) {
-        return Err("firewall.hide keeps its address in".into());
-    }
-    let id = attribute("id").or_else(|| attribute("name")).unwrap_or_default();
-    let called = format!("{path} {id}").to_ascii_lowercase();
-    if let Some((why, _)) = PRIVATE.iter().find(|(_, words)| words.iter().any(|word| called.contains(word))) {
-        return Err((*why).to_owned());
+    if let Some(why) = private::reason(form, &path) {
+        return Err(why.to_owned());
     }
     let mut fixed: Vec<(String, String)> = Vec::new();
     let mut fields = fields(form, root, &mut fixed);

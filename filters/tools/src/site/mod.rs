@@ -6,6 +6,7 @@
 
 mod field;
 mod form;
+mod private;
 mod search;
 mod software;
 #[cfg(test)]

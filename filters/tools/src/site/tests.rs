@@ -74,6 +74,12 @@ fn what_agents_have_no_business_with_is_left_out() {
     for (form, why) in [
         ("<form action=https://else.test/x method=post><input name=a></form>", "another site"),
         ("<form action=/register method=post><input name=a></form>", "register"),
+        (
+            "<form action=/go method=post><input name=a><input name=b><input name=c><button>Sign up</button></form>",
+            "register",
+        ),
+        ("<form action=/go method=post><p>Passwort vergessen?<input name=mail><button>Los</button></form>", "password"),
+        ("<form action=/go method=post><input name=mail placeholder='Votre mot de passe'></form>", "password"),
         ("<form action=/x method=post><input name=a><input autocomplete=cc-number name=n></form>", "card"),
         ("<form action=/x method=post><input name=a><div class=g-recaptcha></div></form>", "CAPTCHA"),
         ("<form action=/cart/clear method=post><button>Clear</button></form>", "button that acts"),
