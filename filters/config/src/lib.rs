@@ -40,6 +40,7 @@ mod rules_network;
 mod rules_pages;
 mod rules_policy;
 mod rules_shared;
+mod rules_summary;
 mod schema;
 mod schemas;
 mod settings;
