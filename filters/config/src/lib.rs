@@ -77,7 +77,7 @@ pub use lower::PATHS;
 pub use lower_agtp::is_spoken;
 pub use lower_capability::capability_kind;
 pub use merge_policy::raise;
-pub use mistake::{Findings, Mistake, Severity};
+pub use mistake::{Findings, Mistake, Severity, nearest};
 pub use node::Node;
 pub use publish::without_password;
 pub use raw::{Entry, Item, Raw, Value, parse};

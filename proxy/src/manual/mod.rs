@@ -2,7 +2,7 @@
 
 mod explain;
 
-pub use explain::explain;
+pub use explain::{elsewhere, explain};
 
 /// One page of the manual.
 pub struct Page {
