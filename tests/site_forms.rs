@@ -8,7 +8,7 @@ use std::sync::{
 
 use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, confirmation_token, query, site};
 use crate::support::rpc;
-use crate::support::{Ask, Desk, Origin, Reply, Request, Response};
+use crate::support::{Ask, Desk, Origin, Reply, Request, Response, SOON, eventually};
 use serde_json::{Value, json};
 
 const CONTACT: &str = r#"
@@ -152,8 +152,11 @@ async fn site_forms_that_are_not_as_declared_send_nothing() {
     let input = json!({ "email": "a@b.test", "text": "x" });
     for (mood, code) in [(1, "site_changed"), (2, "site_changed"), (3, "login_required")] {
         taken.mood.store(mood, Ordering::Relaxed);
-        assert_fault(&sent(&desk, input.clone(), "same").await, 502, code, &format!("mood {mood}"));
+        let refused = assert_fault(&sent(&desk, input.clone(), "same").await, 502, code, &format!("mood {mood}"));
+        let said = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(code != "site_changed" || said.ends_with("Nothing was sent."), "mood {mood}: {said}");
     }
+    eventually("the log says why", SOON, async || desk.stderr().contains("Nothing was sent.")).await;
     let gone = desk.call(call("/agent/gone", &input).bearer(FULL)).await;
     assert_fault(&gone, 502, "site_changed", "a page that is gone");
     assert_eq!(posts(&origin).len(), 0);

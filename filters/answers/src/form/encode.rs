@@ -29,7 +29,7 @@ pub(super) fn request(
     };
     let method = if said("formmethod", "method") == "post" { Method::POST } else { Method::GET };
     if method != *declared {
-        return Err(changed("The site's form is now sent with another method than declared."));
+        return Err(changed("The site's form is now sent with another method than declared. Nothing was sent."));
     }
     let target = form.target(submitter)?;
     let enctype = said("formenctype", "enctype");

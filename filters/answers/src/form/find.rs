@@ -87,7 +87,9 @@ impl<'p> Page<'p> {
         let captcha = Css::parse(CAPTCHAS).ok();
         let is_captcha = |control: &Control<'_>| captcha.as_ref().is_some_and(|css| css.matches(&control.element));
         if has_captcha(&found) || controls.iter().any(is_captcha) {
-            return Err(changed("The site now asks for a CAPTCHA here, which only a person can solve."));
+            return Err(changed(
+                "The site now asks for a CAPTCHA here, which only a person can solve. Nothing was sent.",
+            ));
         }
         let wanted = css::attribute(&found, "accept-charset").unwrap_or_default();
         let encoding = wanted
@@ -112,13 +114,15 @@ impl<'p> Page<'p> {
         let forms = || all("form", &root);
         if let Some(select) = &declared.select {
             let chosen = select.first(&root).and_then(|element| form_of(&element, &forms()));
-            let gone = "The form that this fills in is not on the site's page any more.";
+            let gone = "The form that this fills in is not on the site's page any more. Nothing was sent.";
             return chosen.ok_or_else(|| self.gone(gone));
         }
         let mut here = self.leading_to(action);
         match (here.next(), here.next()) {
             (Some(one), None) => Ok(one),
-            (Some(_), Some(_)) => Err(changed("Several forms on the site's page lead to the same address.")),
+            (Some(_), Some(_)) => {
+                Err(changed("Several forms on the site's page lead to the same address. Nothing was sent."))
+            }
             (None, _) => {
                 // A button may lead there instead.
                 let leads = |button: &Element<'t>| {
@@ -126,7 +130,9 @@ impl<'p> Page<'p> {
                 };
                 let button = all("[formaction]", &root).into_iter().find(leads);
                 let above = button.and_then(|button| form_of(&button, &[]));
-                above.ok_or_else(|| self.gone("No form on the site's page leads where this one has to."))
+                above.ok_or_else(|| {
+                    self.gone("No form on the site's page leads where this one has to. Nothing was sent.")
+                })
             }
         }
     }
@@ -176,7 +182,7 @@ impl<'t> FoundForm<'t> {
                 .find(|button| button.name == name)
                 .cloned()
                 .map(Some)
-                .ok_or_else(|| changed("The button that sends the site's form is gone.")),
+                .ok_or_else(|| changed("The button that sends the site's form is gone. Nothing was sent.")),
         }
     }
 
@@ -197,7 +203,7 @@ impl<'t> FoundForm<'t> {
         let to = of_button.or_else(|| css::attribute(&self.element, "action")).unwrap_or_default();
         own_target(&to, self.base, self.page)
             .filter(|to| path(to) == self.action)
-            .ok_or_else(|| changed("The site's form now leads to another address than declared."))
+            .ok_or_else(|| changed("The site's form now leads to another address than declared. Nothing was sent."))
     }
 }
 

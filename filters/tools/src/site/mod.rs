@@ -6,6 +6,7 @@
 
 mod field;
 mod form;
+mod pages;
 mod private;
 mod search;
 mod software;
@@ -27,6 +28,7 @@ use url::{Position, Url};
 
 use crate::import::Imported;
 use form::Found;
+use pages::Pages;
 use software::Candidate;
 
 /// The most pages that are read, and the largest of them.
@@ -61,7 +63,7 @@ pub struct SiteImport {
     asked: HashSet<String>,
     read: usize,
     requests: usize,
-    title: Option<String>,
+    pages: Pages,
     found: Vec<Found>,
     /// Title and path.
     feeds: Vec<(String, String)>,
@@ -97,7 +99,7 @@ impl SiteImport {
             asked,
             read: 0,
             requests: 0,
-            title: None,
+            pages: Pages::default(),
             found: Vec::new(),
             feeds: Vec::new(),
             named_feeds: Vec::new(),
@@ -210,9 +212,7 @@ impl SiteImport {
                 self.candidates.push(candidate);
             }
         }
-        if self.title.is_none() {
-            self.title = each("title").first().map(css::text).filter(|title| !title.is_empty());
-        }
+        self.pages.note(&at[Position::BeforePath..Position::AfterQuery], each("title").first().map(css::text));
         for link in each("link[rel~=search][href]") {
             if let Some(to) = css::attribute(&link, "href").and_then(|href| base.join(&href).ok()) {
                 self.wish(&to, true);
@@ -272,6 +272,6 @@ impl SiteImport {
             }
             return Err(why);
         }
-        Ok(write::declaration(&self.base, self.title.as_deref(), &self.known, self.found, &self.feeds, &self.left_out))
+        Ok(write::declaration(&self.base, &self.pages, &self.known, self.found, &self.feeds, &self.left_out))
     }
 }

@@ -45,8 +45,11 @@ fn searches_forms_and_feeds_become_capabilities() {
         "page = \"/contact\"",
         "select = \"form#contact\"",
         "rename_input = { \"msg_text\" = \"msg[text]\" }",
-        "\"enum\" = [\"Prices\", \"Other\"]",
+        "\"enum\" = [\"Prices\", \"Other\"], \"title\" = \"Topic\"",
         "\"required\" = [\"email\", \"msg_text\"]",
+        "name = \"Shop\" # review: the title of the start page",
+        "summary = \"Send the form at /contact/send (email: {{ input.email }}, msg_text: {{ input.msg_text }})\
+         {% if input.topic %}, topic: {{ input.topic }}{% endif %}{% if input.copy %}, copy: {{ input.copy }}{% endif %}\"",
         "id = \"news.feed\"",
         "# left out: a form on /: it asks for a password",
     ] {
@@ -169,4 +172,28 @@ fn a_pattern_that_no_schema_can_have_is_left_to_the_site() {
     let form = "<form action=/a><input name=a pattern='[0-9]{3}'><input name=b pattern='(?=x)y'><input name=c pattern='['></form>";
     let text = imported(&[("/", form)]).unwrap().text;
     assert!(text.contains("^(?:[0-9]{3})$") && text.matches("\"pattern\"").count() == 1, "{text}");
+}
+
+#[test]
+fn a_number_is_whole_where_a_browser_takes_whole_ones_alone() {
+    let form = "<form action=/a><input type=number name=a min=1 max=10><input type=number name=b step=any>\
+        <input type=number name=c step=0.1><input type=range name=d step=5><input type=number name=e min=0.5></form>";
+    let text = imported(&[("/", form)]).unwrap().text;
+    for member in [
+        "\"a\" = { \"maximum\" = 10, \"minimum\" = 1, \"type\" = \"integer\" }",
+        "\"b\" = { \"type\" = \"number\" }",
+        "\"c\" = { \"type\" = \"number\" }",
+        "\"d\" = { \"type\" = \"integer\" }",
+        "\"e\" = { \"minimum\" = 0.5, \"type\" = \"number\" }",
+    ] {
+        assert!(text.contains(member), "{member}\n{text}");
+    }
+}
+
+#[test]
+fn pages_to_read_are_named_for_questions_and_those_with_a_form_are_not() {
+    let home = format!("{HOME}<a href=/delivery>Delivery</a>");
+    let delivery = "<title>Delivery</title><p>4 euros</p>";
+    let text = imported(&[("/", &home), ("/contact", CONTACT), ("/delivery", delivery)]).unwrap().text;
+    assert!(text.contains("# [content]\n# follow = [\"/delivery\"]\n"), "{text}");
 }
