@@ -42,6 +42,7 @@ pub const PAGES: &[Page] = pages![
     "traces" in "traces.md",
     "capabilities" in "capabilities.md",
     "sites-without-an-api" in "sites-without-an-api.md",
+    "forms" in "forms.md",
     "import" in "import.md",
     "inspect" in "inspect.md",
     "safe-calls" in "safe-calls.md",
