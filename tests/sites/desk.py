@@ -102,6 +102,7 @@ class Trial:
         headers = {"Content-Type": "application/json", "Authorization": "Bearer test", "Accept": "application/json"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
+        headers = {name: value for name, value in headers.items() if value is not None}
         url = f"http://127.0.0.1:{self.http}{path}"
         request = urllib.request.Request(url, None if body is None else json.dumps(body).encode(), headers)
         try:

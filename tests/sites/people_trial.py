@@ -56,10 +56,7 @@ class Person:
             "code_challenge": challenge, "code_challenge_method": "S256",
         }  # fmt: skip
         url, page = self.open("/agent/oauth/authorize?" + urllib.parse.urlencode(asked))
-        hidden = dict(re.findall(r'name=.?(csrfmiddlewaretoken|next).? value=["\']([^"\']*)', page))
-        form = hidden | {"username": self.who, "password": f"{self.who}-password"}
-        form["next"] = form["next"].replace("&amp;", "&")
-        consent = self.open(url, form)[1]
+        consent = self.signed_in(url, page)[1]
         ticket = re.search(r'name="ticket" value="(\w+)"', consent).group(1)
         chosen = re.findall(r'name="allow" value="([^"]+)"', consent)
         back = self.open("/agent/oauth/consent", {"ticket": ticket, "decision": "allow", "allow": chosen})[0]
@@ -71,10 +68,19 @@ class Person:
         self.tokens = json.loads(self.open("/agent/oauth/token", given)[1])
         return consent
 
+    def signed_in(self, url, page):
+        """The page that comes after the site's login form on this page."""
+        hidden = dict(re.findall(r'name=.?(csrfmiddlewaretoken|next).? value=["\']([^"\']*)', page))
+        form = hidden | {"username": self.who, "password": f"{self.who}-password"}
+        form["next"] = form["next"].replace("&amp;", "&")
+        return self.open(url, form)
+
+    def authorization(self):
+        return f"Bearer {self.tokens['access_token']}"
+
     def call(self, path, method, params):
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        bearer = f"Bearer {self.tokens['access_token']}"
-        return self.trial.call(path, message, Authorization=bearer, Accept="application/json, text/event-stream")
+        return self.trial.call(path, message, Authorization=self.authorization(), Accept="application/json, text/event-stream")
 
     def mcp(self, tool, arguments, key=None):
         params = {"name": tool.replace(".", "_"), "arguments": arguments}
@@ -126,4 +132,5 @@ def main():
         finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
