@@ -16,6 +16,7 @@ import sys
 
 from desk import HERE, Trial, expect, finish
 from people_trial import Person
+from ways import Agtp
 
 sys.path.append(str(HERE.parent / "apps"))
 
@@ -63,6 +64,11 @@ class WithPassword(Person):
         return self.trial.call(path, given, Authorization=self.authorization(), **({"Idempotency_Key": key} if key else {}))
 
 
+    def agtp(self, capability, given, key=None):
+        said = Agtp(self.trial, self.authorization()).ask(capability, given, key)
+        return said.word, json.loads(said.text)
+
+
 class WithLink(WithPassword):
     """An agent that its person allowed on the page of consent, after signing in at WordPress."""
 
@@ -82,11 +88,11 @@ def rounds(person, other, kind):
     """Drafts by every protocol: how often the answer was this person's own, and how often it had anything of the other."""
     own = mixed = 0
     for n in range(ROUNDS):
-        for way in (person.aicp, person.mcp, person.a2a):
+        for way in (person.aicp, person.agtp, person.mcp, person.a2a):
             title = f"tea of {person.who} by {way.__name__} {kind} {n}"
             said = [
                 json.dumps(way(f"{kind}.write", {"title": title}, f"key-{kind}-{way.__name__}-{n}")),
-                json.dumps(way(f"{kind}.list", {} if way == person.aicp else {"query": "mine"})),
+                json.dumps(way(f"{kind}.list", {} if way in (person.aicp, person.agtp) else {"query": "mine"})),
             ]
             own += sum(title in text for text in said)
             mixed += sum(f"of {other}" in text or f"{other}@" in text for text in said)
@@ -98,11 +104,11 @@ def at_once(people, kind):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = list(pool.map(rounds, people, others, [kind] * 2))
     for person, (own, mixed) in zip(people, found):
-        expect(f"{person.who}: {6 * ROUNDS} answers have their own draft, and none has one of the other", (own, mixed), (6 * ROUNDS, 0))
+        expect(f"{person.who}: {8 * ROUNDS} answers have their own draft, and none has one of the other", (own, mixed), (8 * ROUNDS, 0))
 
 
 def passwords(trial, site, made):
-    print("wordpress with application passwords, over AICP, MCP and A2A")
+    print("wordpress with application passwords, over AICP, AGTP, MCP and A2A")
     people = [WithPassword(trial, who, made[who]["password"]) for who in ("ada", "bob")]
     ada, bob = people
     at_once(people, "drafts")
@@ -129,7 +135,7 @@ def passwords(trial, site, made):
 
 
 def links(trial):
-    print("wordpress with its own cookies, over AICP, MCP and A2A")
+    print("wordpress with its own cookies, over AICP, AGTP, MCP and A2A")
     people = [WithLink(trial, who) for who in ("ada", "bob")]
     ada, bob = people
     for person, called in zip(people, ("Ada L.", "Bob B.")):
