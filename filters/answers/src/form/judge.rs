@@ -12,10 +12,11 @@ use http::StatusCode;
 use url::form_urlencoded;
 
 use super::{
-    Form,
+    Filled, Form,
     clock::Clock,
     control::Control,
     find::{Page, all, asks_for_password_in, path},
+    mask::Mask,
 };
 use crate::{answered::Answered, extract::changed, kind::Kind};
 
@@ -56,8 +57,8 @@ pub struct Submitted<'a> {
     /// The status and the page of the last answer; no page: it was lost.
     pub last_status: StatusCode,
     pub last: Option<&'a Answered<'a>>,
-    /// What was put in, by the site's names.
-    pub put_in: &'a [(String, String)],
+    /// What was sent.
+    pub filled: &'a Filled,
     /// The paths of the form's page and of its action. `None`: a form that only reads, whose page of results may have it
     /// again.
     pub acts: Option<(&'a str, &'a str)>,
@@ -82,6 +83,7 @@ impl Form {
         let page = page.and_then(|last| Page::read(last).ok());
         if let (Some(failed), Some(page)) = (&self.failed, &page) {
             let (root, clock) = (page.root(), Clock::started());
+            let mask = masked(&root, sent.filled);
             let words: Vec<Violation> = failed
                 .all(&root)
                 .take_while(|_| clock.is_running())
@@ -89,8 +91,8 @@ impl Form {
                 .filter(|(text, _)| !text.is_empty())
                 .take(MOST_WORDS)
                 .map(|(text, element)| {
-                    let text: String = text.chars().take(LONGEST_WORD).collect();
-                    match about(&element, &root, sent.put_in) {
+                    let text: String = mask.hides(&text).chars().take(LONGEST_WORD).collect();
+                    match about(&element, &root, &sent.filled.put_in) {
                         Some(name) => Violation::of(&ours(&name), &text),
                         None => Violation::new("", &text),
                     }
@@ -146,10 +148,20 @@ impl Form {
         }
         let Some(page) = page else { return true };
         match sent.redirects.last() {
-            None => !shows_again(&page.root(), sent.put_in),
+            None => !shows_again(&page.root(), &sent.filled.put_in),
             Some(went) => path(went) != path(of_form) || !page.shows(self, action),
         }
     }
+}
+
+/// What is hidden in the form that was sent, and in the page that answers it: many sites give a new token there.
+fn masked(root: &Element<'_>, filled: &Filled) -> Mask {
+    let held = |which: &str, name: &str| -> Vec<String> {
+        all(which, root).iter().filter_map(|one| css::attribute(one, name)).collect()
+    };
+    let new = [held("input[type=hidden][value]", "value"), held("meta[name*=csrf][content]", "content")].concat();
+    let hidden = filled.hidden.iter().map(|(_, value)| value).chain(&new);
+    Mask::of(hidden.map(String::as_str), &filled.put_in)
 }
 
 fn unclear(detail: &'static str) -> Judged {

@@ -11,6 +11,7 @@ mod fill;
 mod find;
 mod groups;
 mod judge;
+mod mask;
 mod shown;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use url::form_urlencoded;
 use super::Filled;
 
 /// A hidden value of at least so many bytes is a secret wherever it turns up. A shorter one may be any number.
-const SECRET: usize = 8;
+pub(super) const SECRET: usize = 8;
 
 impl Filled {
     /// An address that the form led to, without what the form had hidden.

@@ -176,10 +176,13 @@ fn judged_as(
     let (body, at) = (Bytes::from(last.unwrap_or_default().0.to_owned()), Url::parse("http://site.test/send").unwrap());
     let redirects: Vec<String> = redirects.iter().map(|to| (*to).to_owned()).collect();
     let [status, last_status] = [status, last_status].map(|status| StatusCode::from_u16(status).unwrap());
-    let put_in = [("email".to_owned(), "no@mail".to_owned()), ("name".to_owned(), "Zoë".to_owned())];
+    let put_in = [("email".to_owned(), "no@mail".to_owned()), ("name".to_owned(), "Zoë".to_owned())].to_vec();
+    let hidden = vec![("csrf".to_owned(), "TOKEN-of-the-form-1".to_owned())];
+    let (method, content_type, sent) = Default::default();
+    let filled = Filled { method, target: "/send".to_owned(), content_type, body: sent, put_in, hidden };
     let page = page_at(&body, &at, last.unwrap_or_default().1);
     let last = last.map(|_| &page);
-    let sent = Submitted { status, redirects: &redirects, last_status, last, put_in: &put_in, acts };
+    let sent = Submitted { status, redirects: &redirects, last_status, last, filled: &filled, acts };
     match Form::new(declared).unwrap().judge(&sent, &|name| format!("my_{name}")) {
         Judged::Done => "done".to_owned(),
         Judged::Unclear(refusal) => {
@@ -290,6 +293,15 @@ fn the_sites_own_words_are_told_with_the_names_of_the_inputs() {
         "invalid_input /my_name: Too short"
     );
     assert_eq!(words("<form></form><p>Fine"), "done");
+    let long = "x".repeat(290);
+    let cut = words(&format!("<p class=error>{long} TOKEN-of-the-form-1"));
+    assert!(cut.ends_with("x [redacted") && !cut.contains("TOKEN"), "{cut}");
+    assert_eq!(
+        words(
+            "<input type=hidden name=csrf value=new-TOKEN-2><p class=error>token-OF-the-form-1 is not new-TOKEN-2</p>"
+        ),
+        "invalid_input : [redacted:hidden-field] is not [redacted:hidden-field]"
+    );
 }
 
 #[test]
