@@ -209,3 +209,40 @@ async fn form_attacks_show_no_hidden_values_in_the_words_of_a_failure() {
         }
     }
 }
+
+#[tokio::test]
+async fn form_attacks_that_show_the_form_again_are_not_called_done() {
+    const FORM: &str = "<form action=/send method=post><input type=hidden name=csrf value=SECRETTOKEN><input name=msg>\
+                        <p class=error hidden>Write something.</p></form>";
+    const NEWS: &str = "<form action=/news method=post><input name=msg></form><form action=/find><input name=q></form>";
+    let origin = Origin::start(|request: &Request| {
+        let said = String::from_utf8_lossy(&request.body).into_owned();
+        let refused =
+            FORM.replace("<input name=msg>", "<p class=form-error>Too short for SECRETTOKEN.</p><input name=msg>");
+        Reply::html(match request.target.as_str() {
+            _ if request.method == "GET" => format!("{FORM}{NEWS}"),
+            "/send" if said.ends_with("msg=taken") => format!("<main><p>Thanks</main>{NEWS}"),
+            "/send" if said.ends_with("msg=short") => format!("{refused}{NEWS}"),
+            "/send" => format!("{FORM}{NEWS}"),
+            _ => format!("<main><p>Thanks</main>{FORM}{NEWS}"),
+        })
+    })
+    .await;
+    let news = format!("{}select = \"form[action='/news']\"\n", posting("/news", ""));
+    let desk = site(&origin, &(action("send", &posting("/send", "")) + &action("news", &news))).start().await;
+    let ask = |path: &str, msg: &str| call(path, &json!({ "msg": msg })).bearer(FULL).header("Idempotency-Key", msg);
+    assert_answer(&desk.call(ask("/agent/send", "taken")).await, 200, "another form on every page");
+    let refused = assert_fault(&desk.call(ask("/agent/send", "short")).await, 422, "invalid_input", "words");
+    assert_eq!(
+        refused["error"]["details"],
+        json!([{ "pointer": "/msg", "message": "Too short for [redacted:hidden-field]." }])
+    );
+    for (path, key) in [("/agent/send", "empty"), ("/agent/news", "same form")] {
+        let unclear = assert_fault(&desk.call(ask(path, key)).await, 502, "site_changed", key);
+        let said = unclear["error"]["message"].as_str().unwrap_or_default();
+        assert!(said.starts_with("The form was sent, and the site shows it again"), "{said}");
+        let before = posts(&origin).len();
+        assert_fault(&desk.call(ask(path, key)).await, 409, "outcome_unknown", "the same key again");
+        assert_eq!(posts(&origin).len(), before, "{key}: sent twice");
+    }
+}

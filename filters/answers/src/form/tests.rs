@@ -178,8 +178,20 @@ fn judged_as(
     let [status, last_status] = [status, last_status].map(|status| StatusCode::from_u16(status).unwrap());
     let put_in = [("email".to_owned(), "no@mail".to_owned()), ("name".to_owned(), "Zoë".to_owned())].to_vec();
     let hidden = vec![("csrf".to_owned(), "TOKEN-of-the-form-1".to_owned())];
-    let (method, content_type, sent) = Default::default();
-    let filled = Filled { method, target: "/send".to_owned(), content_type, body: sent, put_in, hidden };
+    let page_before = post(
+        "<input name=email><input name=name><input type=hidden name=csrf><p class=error hidden>Fill this in.</p>\
+         <p class=form-error>Old news.</p><button name=go>Go</button>",
+    );
+    let declared_at = Bytes::from(page_before);
+    let before = {
+        let (at, form) = (Url::parse("http://site.test/contact").unwrap(), Form::new(declared).unwrap());
+        let (ours, known) = (|name: &str| name.to_owned(), |_: &str| true);
+        let inputs = Inputs { given: BTreeMap::new(), ours: &ours, declared: &known };
+        form.fill(&page_at(&declared_at, &at, "text/html"), (&Method::POST, "/send"), &inputs, "XX").map(|f| f.before)
+    };
+    let (content_type, sent) = Default::default();
+    let (method, target, before) = (Method::POST, "/send".to_owned(), before.unwrap_or_default());
+    let filled = Filled { method, target, content_type, body: sent, put_in, hidden, before };
     let page = page_at(&body, &at, last.unwrap_or_default().1);
     let last = last.map(|_| &page);
     let sent = Submitted { status, redirects: &redirects, last_status, last, filled: &filled, acts };
@@ -272,6 +284,51 @@ fn a_way_back_to_the_form_is_no_success() {
     assert_eq!(judged_as(&default, (302, 200), &["/contact"], page, None), "done", "a search");
     let select = config::Form { select: Some("#f".into()), ..config::Form::default() };
     assert_eq!(judged(&select, 302, &["/contact"], "<form id=f></form>"), "unclear");
+}
+
+#[test]
+fn the_same_form_in_the_answer_is_no_success() {
+    let default = config::Form::default();
+    let again = |words: &str| post(&format!("{words}<input name=email value=''><input name=name value=''>"));
+    let said = |html: &str| judged(&default, 200, &[], html);
+    assert_eq!(said(&again("")), "unclear", "empty");
+    assert_eq!(said(&again("<input type=hidden name=csrf value=new><input name=captcha>")), "unclear", "a field more");
+    assert_eq!(said(&again("<p class=success role=alert>Thank you.</p>")), "unclear", "its words are not understood");
+    assert_eq!(
+        said(&again("<p class=form-error>Old news.</p><p class=error hidden>Fill this in.</p>")),
+        "unclear",
+        "messages that were there before"
+    );
+    assert_eq!(
+        said(&again("<p class='alert alert-danger'>Sorry, TOKEN-of-the-form-1 is old.</p>")),
+        "invalid_input /my_email: Sorry, [redacted:hidden-field] is old."
+    );
+    let beside = "<form action=/send method=POST><div><input name=name><b class=invalid-feedback>Too short</b></div>\
+                  <input name=email></form>";
+    assert_eq!(said(beside), "invalid_input /my_name: Too short");
+    let by_button =
+        "<form><input name=email><input name=name><button formaction=/send formmethod=post>Go</button></form>";
+    assert_eq!(said(by_button), "unclear", "by its button");
+    // Another form, the same on every page, or one that only reads.
+    for other in [
+        "<p>Thanks<form action=/newsletter method=post><input name=email><input name=name></form>",
+        "<p>Thanks<form action=/send method=post><input name=email></form>",
+        "<p>Thanks<form action=/send><input name=email><input name=name></form>",
+        "<p class=error>Thanks",
+    ] {
+        assert_eq!(said(other), "done", "{other}");
+    }
+    assert_eq!(judged(&default, 302, &["/thanks"], &again("")), "done", "a redirect to another page");
+    assert_eq!(judged(&default, 302, &["/contact"], &again("<p class=error>No.</p>")), "invalid_input /my_email: No.");
+    assert_eq!(judged(&default, 500, &[], &again("<p class=error>No.</p>")), "failed");
+    // Where something was declared, it decides.
+    let failed = config::Form { failed: Some(".bad".into()), ..config::Form::default() };
+    let done = config::Form { done: Some(config::FormDone::Status(200)), ..config::Form::default() };
+    for declared in [&failed, &done] {
+        assert_eq!(judged(declared, 200, &[], &again("<p class=error>No.</p>")), "done");
+    }
+    let page = again("");
+    assert_eq!(judged_as(&default, (200, 200), &[], Some((&page, "text/html")), None), "done", "a search");
 }
 
 #[test]
