@@ -189,7 +189,7 @@ async fn form_attacks_show_no_hidden_values_in_the_words_of_a_failure() {
         ("ahp", call("/agent/converse", &question)),
         ("mcp", rpc::post(rpc::call("send", input.clone()).to_string())),
         ("a2a", call("/a2a", &rpc::message("SendMessage", json!({ "message": message }))).header("A2A-Version", "1.0")),
-        ("openapi", call("/capabilities/send", &json!({ "query": "send it", "input": input }))),
+        ("openapi", call("/capabilities/send", &json!({ "query": "send it", "msg": "hello" }))),
         ("agtp", verb("EXECUTE", "/send").json(&input)),
     ] {
         let text = desk.call(ask.bearer(FULL)).await.text();

@@ -13,10 +13,10 @@ use serde_json::json;
 const ORDER: &str = "
 idempotency_required = true
 input_schema = { type = \"object\", properties = { item = { type = \"string\" }, size = { type = \"string\" } } }
-TIMEOUT
 [capabilities.upstream]
 method = \"POST\"
 path = \"/order\"
+TIMEOUT
 [capabilities.upstream.form]
 page = \"/shop\"
 done = { redirect = \"/thanks\" }
