@@ -45,6 +45,7 @@ pub const PAGES: &[Page] = pages![
     "capabilities" in "capabilities.md",
     "import-site" in "import-site.md",
     "sites-without-an-api" in "sites-without-an-api.md",
+    "forms" in "forms.md",
     "import" in "import.md",
     "inspect" in "inspect.md",
     "safe-calls" in "safe-calls.md",

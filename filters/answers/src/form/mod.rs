@@ -1,6 +1,7 @@
 //! Forms of the site, filled in as a browser would: the page is read, its form found, inputs put in, and the answer
 //! judged. Nothing here sends anything.
 
+mod again;
 mod checks;
 mod clock;
 mod control;
@@ -11,6 +12,7 @@ mod fill;
 mod find;
 mod groups;
 mod judge;
+mod mask;
 mod shown;
 #[cfg(test)]
 mod tests;
@@ -78,6 +80,8 @@ pub struct Filled {
     pub put_in: Vec<(String, String)>,
     /// What the form has hidden, by the site's names.
     pub(crate) hidden: Vec<(String, String)>,
+    /// What its page had, to know the form again.
+    pub(crate) before: again::Before,
 }
 
 impl Form {
@@ -119,7 +123,16 @@ impl Form {
         let form = read.form(self, action)?;
         let submitter = form.submitter(self.submit.as_deref())?;
         let entries = fill::entries(&form, submitter.as_ref(), inputs)?;
-        encode::request(&form, submitter.as_ref(), method, entries, (inputs, boundary))
+        let mut filled = encode::request(&form, submitter.as_ref(), method, entries, (inputs, boundary))?;
+        if self.says_nothing() {
+            filled.before = again::Before::of(&form);
+        }
+        Ok(filled)
+    }
+
+    /// Whether neither a sign of success nor one of a failure is declared.
+    fn says_nothing(&self) -> bool {
+        self.done.is_none() && self.failed.is_none()
     }
 
     /// How the form on a page differs from the declared inputs.

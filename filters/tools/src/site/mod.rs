@@ -230,13 +230,14 @@ impl SiteImport {
             found.into_iter().for_each(|found| self.add(found));
         }
         for element in each("form").into_iter().take(MOST_FORMS) {
-            match form::read(&element, &root, &base, at) {
-                Ok(Some(found)) => self.add(found),
-                Ok(None) => {}
-                Err(why) => {
-                    let line = format!("a form on {}: {why}", at.path());
-                    if !self.left_out.contains(&line) {
-                        self.left_out.push(line);
+            for read in form::read(&element, &root, &base, at) {
+                match read {
+                    Ok(found) => self.add(found),
+                    Err(why) => {
+                        let line = format!("a form on {}: {why}", at.path());
+                        if !self.left_out.contains(&line) {
+                            self.left_out.push(line);
+                        }
                     }
                 }
             }

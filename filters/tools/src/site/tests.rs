@@ -60,6 +60,36 @@ fn searches_forms_and_feeds_become_capabilities() {
 }
 
 #[test]
+fn a_form_is_sent_where_its_buttons_lead() {
+    // One button decides for its form.
+    let one =
+        "<form action=/wrong><input name=text><button formaction=/notes/save formmethod=post>Save</button></form>";
+    let text = imported(&[("/", one)]).unwrap().text;
+    assert!(text.contains("path = \"/notes/save\"") && text.contains("method = \"POST\"\npath"), "{text}");
+    assert!(!text.contains("/wrong") && !text.contains("submit ="), "{text}");
+    // Several are a capability each; two to one address are one.
+    let three = "<form id=edit action=/notes/save method=post><h2>Note</h2><input name=text><button name=do value=save>Save</button>\
+                 <button name=do value=again>Save again</button><button disabled formaction=/notes/gone>Gone</button></form>\
+                 <input type=submit form=edit name=publish value=Publish formaction=/notes/publish>\
+                 <button form=edit name=find formaction=/notes/find formmethod=get>Find</button>\
+                 <button form=edit formaction=https://else.test/x>Share</button>";
+    let imported = imported(&[("/", three)]).unwrap();
+    let text = &imported.text;
+    for lines in [
+        "description = \"Note: Save\"",
+        "description = \"Note: Publish\"",
+        "path = \"/notes/save\"\nundeclared = \"drop\"\n[capabilities.upstream.form]\npage = \"/\"\nselect = \"form#edit\"\nsubmit = \"do\"\n",
+        "path = \"/notes/publish\"\nundeclared = \"drop\"\n[capabilities.upstream.form]\npage = \"/\"\nselect = \"form#edit\"\nsubmit = \"publish\"\n",
+        "method = \"GET\"\npath = \"/notes/find\"",
+        "# left out: a form on /: it is sent to another site, else.test",
+    ] {
+        assert!(text.contains(lines), "{lines}\n{text}");
+    }
+    assert!(!text.contains("/notes/gone"), "{text}");
+    assert_eq!(imported.capabilities, 3, "{text}");
+}
+
+#[test]
 fn searches_that_are_described_are_found() {
     let ld = "<script type='application/ld+json'>{\"@type\":\"WebSite\",\"potentialAction\":{\"@type\":\"SearchAction\",\
               \"target\":{\"urlTemplate\":\"http://site.test/?s={search_term_string}\"}}}</script>";

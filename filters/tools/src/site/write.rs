@@ -147,6 +147,9 @@ fn capability(page: &mut Lines, found: &Found, ids: &mut HashSet<String>) {
     if let Some(select) = &found.select {
         page.entry("select", &select.as_str().into(), "");
     }
+    if let Some(submit) = &found.submit {
+        page.entry("submit", &submit.as_str().into(), "");
+    }
     page.review("say what shows success (done), and where the site writes what is wrong (failed)");
     if found.has_file {
         page.review("files need a larger protection.max_input");
