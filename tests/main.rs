@@ -117,6 +117,7 @@ mod mcp_clients;
 mod mcp_progress;
 mod mcp_skills;
 mod mcp_tasks;
+mod missing_inputs;
 mod negotiation;
 mod notice;
 mod once;

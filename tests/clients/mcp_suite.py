@@ -51,6 +51,9 @@ class Site(http.server.BaseHTTPRequestHandler):
             # The caller has given up long before the longest that the suite asks for.
             time.sleep(min(float(seconds), 15))
             answer = (200, "application/json", json.dumps({"message": f"After {seconds} seconds."}).encode())
+        elif url.path == "/api/hello":
+            name = urllib.parse.parse_qs(url.query).get("name", ["nobody"])[0]
+            answer = (200, "application/json", json.dumps({"message": f"Hello, {name}!"}).encode())
         elif url.path == "/api/cut":
             self.close_connection = True
             return
@@ -143,6 +146,23 @@ HEADERS = (
     '{ type = "object", properties = { region = { type = "string", "x-mcp-header" = "Region" }, '
     'priority = { type = "integer", "x-mcp-header" = "Priority" } } }'
 )
+# Inputs that a client without them asks its person for.
+DEFAULTS = (
+    '{ type = "object", required = ["name", "age", "score", "status", "verified"], properties = { '
+    'name = { type = "string", default = "John Doe" }, age = { type = "integer", default = 30 }, '
+    'score = { type = "number", default = 95.5 }, verified = { type = "boolean", default = true }, '
+    'status = { type = "string", enum = ["active", "inactive", "pending"], default = "active" } } }'
+)
+CHOICES = (
+    '{ type = "object", required = ["untitledSingle", "titledSingle", "legacyEnum", "untitledMulti", "titledMulti"], properties = { '
+    'untitledSingle = { type = "string", enum = ["option1", "option2", "option3"] }, '
+    'titledSingle = { type = "string", oneOf = [{ const = "value1", title = "First" }, { const = "value2", title = "Second" }] }, '
+    'legacyEnum = { type = "string", enum = ["opt1", "opt2"], enumNames = ["One", "Two"] }, '
+    'untitledMulti = { type = "array", items = { type = "string", enum = ["option1", "option2", "option3"] } }, '
+    'titledMulti = { type = "array", items = { anyOf = [{ const = "value1", title = "First" }, { const = "value2", title = "Second" }] } } } }'
+)
+NAME = '{ type = "object", required = ["name"], properties = { name = { type = "string" } } }'
+NAME_AND_COLOR = '{ type = "object", required = ["name", "color"], properties = { name = { type = "string" }, color = { type = "string" } } }'
 
 
 def configuration(upstream: int, listen: int, admin: int) -> str:
@@ -166,6 +186,9 @@ def configuration(upstream: int, listen: int, admin: int) -> str:
         + tool("test_input_required_result_request_state", "/api/state", more=CONFIRMED)
         + tool("test_input_required_result_tampered_state", "/api/state", more=CONFIRMED)
         + tool("test_streaming_elicitation", "/api/text", more=CONFIRMED)
+        + tool("test_elicitation_sep1034_defaults", "/api/text", DEFAULTS)
+        + tool("test_elicitation_sep1330_enums", "/api/text", CHOICES)
+        + tool("test_input_required_result_multi_round", "/api/text", NAME_AND_COLOR)
         + tool("test_logging_tool", "/api/text")
         + tool(
             "greet", "/api/text", '{ type = "object", properties = { name = { type = "string" } } }',
@@ -175,7 +198,7 @@ def configuration(upstream: int, listen: int, admin: int) -> str:
         + later("failing_job", "/api/error")
         + later("protocol_error_job", "/api/cut")
         + later("confirm_delete", "/api/text", '{ type = "object", properties = { filename = { type = "string" } } }', CONFIRMED)
-        + later("test_tool_with_task", "/api/text", more=CONFIRMED)
+        + later("test_tool_with_task", "/api/hello?name={name}", NAME) + 'answer = "Hello, {{ input.name }}!"\n'
     )
 
 

@@ -20,6 +20,7 @@ use super::{
     elicitation::{self, Elicits},
     envelope::Problem,
     message::Request,
+    missing::{self, Missing},
     places, progress, protocol,
     session::Session,
     stream,
@@ -85,16 +86,16 @@ impl Dialogue<'_> {
     /// # Errors
     ///
     /// The error that sends the client to the confirmation page.
-    pub(super) async fn carry_out(&self, mut question: Question) -> Result<Conversed, Box<Served>> {
-        let mut conversed = self.once(&question).await;
+    pub(super) async fn carry_out(&self, question: &mut Question) -> Result<Conversed, Box<Served>> {
+        let mut conversed = self.once(question).await;
         let Some(session) = self.session else { return Ok(conversed) };
         let mut earlier: Vec<Account> = Vec::new();
         for round in 0..=ROUNDS {
-            match self.next(session, &conversed.turn, &mut question, round).await {
+            match self.next(session, &conversed.turn, question, round).await {
                 Next::Done => break,
                 Next::Again => {
                     earlier.extend(conversed.account.take());
-                    conversed = self.once(&question).await;
+                    conversed = self.once(question).await;
                 }
                 Next::Not(why) => {
                     let refusal = Refusal::from(Fault::ConfirmationRequired).saying(why);
@@ -127,6 +128,9 @@ impl Dialogue<'_> {
         {
             return self.on_page(page, asked, question, round).await;
         }
+        if let Turn::Failed(_) = turn {
+            return self.fill_in(session, turn, question, round).await;
+        }
         let Some(params) = elicitation::params(turn, Elicits { url: false, ..session.elicits }) else {
             return Next::Done;
         };
@@ -156,6 +160,20 @@ impl Dialogue<'_> {
             }
             _ => Next::Done,
         }
+    }
+
+    /// Asks the person for the inputs that the call lacks. Without an answer the model is told what is missing.
+    async fn fill_in(&self, session: &Session, turn: &Turn, question: &mut Question, round: usize) -> Next {
+        let may_ask = session.elicits.form && round < ROUNDS;
+        let Some(capability) = self.desk.compiled.settings.capability(self.index).filter(|_| may_ask) else {
+            return Next::Done;
+        };
+        let lacks = Missing::of(turn, question, capability, session.elicits.choices);
+        let Some(lacks) = lacks else { return Next::Done };
+        let Heard::Answer(answer) = self.ask(session, lacks.params(), u64::MAX).await else { return Next::Done };
+        let Some(filled) = answer.as_object().and_then(missing::filled) else { return Next::Done };
+        missing::merge(question, capability.input_schema.as_ref(), &filled);
+        Next::Again
     }
 
     /// Sends the client to the page. A repeated call waits a while for the person to decide there.

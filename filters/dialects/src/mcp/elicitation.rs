@@ -1,5 +1,5 @@
-//! Asks a person through the client (MCP 2026-07-28, multi round-trip requests): a confirmation or a clarifying question
-//! becomes a form, and the client repeats the call with the answer.
+//! Asks a person through the client (MCP 2026-07-28, multi round-trip requests): a confirmation, a clarifying question or
+//! missing inputs become a form, and the client repeats the call with the answer.
 //!
 //! What the desk needs for the second call, a confirmation token above all, travels in `requestState`. It is encrypted
 //! with a key that all replicas have, and bound to the caller and the tool. So a model that sees everything that the
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use frontdesk_caller::Caller;
+use frontdesk_config::Capability;
 use frontdesk_desk::{
     ConfirmationPage, Desk, Events, Incoming,
     pending::{self, Decision},
@@ -25,15 +26,17 @@ use super::{
     envelope::{INVALID_PARAMS, Problem},
     era::{Era, META_CAPABILITIES},
     message::Request,
+    missing::{self, Missing},
 };
 
 /// How long a call waits for the person to decide on the page, and how often it looks.
 const WAIT_FOR_PAGE: Duration = Duration::from_secs(25);
 const LOOK_AT_PAGE: Duration = Duration::from_millis(500);
-/// The keys of the two requests.
+/// The keys of the requests.
 const CONFIRMATION: &str = "confirmation";
 const CLARIFICATION: &str = "clarification";
-/// The only field of each form.
+const INPUTS: &str = "inputs";
+/// The only field of the first two forms.
 const CONFIRM: &str = "ok";
 const ANSWER: &str = "answer";
 /// What the encryption key is made for.
@@ -41,43 +44,63 @@ const PURPOSE: &[u8] = b"MCP requestState";
 /// Maximum characters of an answer, as the conversation takes it.
 const LONGEST_ANSWER: usize = 1000;
 /// Maximum bytes of a `requestState` of ours.
-const LONGEST_STATE: usize = 4096;
+const LONGEST_STATE: usize = 8192;
 
 /// What a client lets its person do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Elicits {
     pub(super) form: bool,
     pub(super) url: bool,
+    /// Its forms have choices with titles, and several at a time (since 2025-11-25).
+    pub(super) choices: bool,
 }
 
 impl Elicits {
     /// What a request declares.
     pub(super) fn of(request: &Request, era: Era) -> Self {
         let declared = request.meta().and_then(|meta| meta.get(META_CAPABILITIES)?.get("elicitation")?.as_object());
-        declared.filter(|_| era == Era::Stateless).map_or(Self { form: false, url: false }, Self::declared)
+        declared
+            .filter(|_| era == Era::Stateless)
+            .map_or(Self { form: false, url: false, choices: false }, Self::declared)
     }
 
     /// What a declaration says. An empty one means forms.
     pub(super) fn declared(modes: &Map<String, Value>) -> Self {
-        Self { form: modes.is_empty() || modes.contains_key("form"), url: modes.contains_key("url") }
+        let form = modes.is_empty() || modes.contains_key("form");
+        Self { form, url: modes.contains_key("url"), choices: form }
     }
 }
 
 /// What the second call continues.
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+struct State {
+    asked: Asked,
+    session: Option<String>,
+    /// What the person has filled in so far.
+    inputs: Map<String, Value>,
+}
+
+/// What the person was asked.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
     /// `page`: the id of the page on which the person decides.
     Confirm {
         token: String,
         page: Option<String>,
-        session: Option<String>,
     },
-    Clarify {
-        session: Option<String>,
-    },
+    Clarify,
+    Inputs,
 }
 
-/// Takes the answers of a repeated call into its question. Gives whether the person may be asked once more.
+/// How a repeated call goes on.
+pub(super) struct Resumed {
+    /// The person may be asked once more.
+    pub(super) may_ask: bool,
+    /// What the person has filled in so far.
+    pub(super) inputs: Map<String, Value>,
+}
+
+/// Takes the answers of a repeated call into its question.
 ///
 /// # Errors
 ///
@@ -87,40 +110,58 @@ pub(super) async fn resume(
     incoming: &Incoming<'_>,
     tool: &str,
     request: &Request,
-    question: &mut Question,
-) -> Result<bool, Problem> {
-    let Some(state) = request.params.get("requestState") else { return Ok(true) };
+    (question, capability): (&mut Question, Option<&Capability>),
+) -> Result<Resumed, Problem> {
+    let Some(state) = request.params.get("requestState") else {
+        return Ok(Resumed { may_ask: true, inputs: Map::new() });
+    };
     let state = state.as_str().filter(|state| state.len() <= LONGEST_STATE).ok_or_else(foreign)?;
     let key = key(desk).await?;
-    let state = open(&key, state, &bound_to(incoming.caller, tool)).ok_or_else(foreign)?;
+    let State { asked, session, mut inputs } =
+        open(&key, state, &bound_to(incoming.caller, tool)).ok_or_else(foreign)?;
     let answers = request.params.get("inputResponses").and_then(Value::as_object);
     let answer = |name: &str| answers.and_then(|answers| answers.get(name)).and_then(Value::as_object);
-    match state {
-        State::Confirm { token, page, session } => {
-            question.session_id = session.or(question.session_id.take());
+    question.session_id = session.or(question.session_id.take());
+    let may_ask = match asked {
+        Asked::Confirm { token, page } => match answer(CONFIRMATION) {
             // An answer of another form is none: the person is asked again.
-            let Some(answer) = answer(CONFIRMATION) else { return Ok(true) };
-            if let (Some("accept"), Some(page)) = (action(answer), &page) {
+            None => true,
+            Some(answer) => match &page {
                 // The person agreed to open the page. What they decide there is in the records.
-                let is_there = decided(desk, page, incoming.events).await;
-                question.confirmation = is_there.then_some(token);
-                return Ok(!is_there);
+                Some(page) if action(answer) == Some("accept") => {
+                    let is_there = decided(desk, page, incoming.events).await;
+                    question.confirmation = is_there.then_some(token);
+                    !is_there
+                }
+                _ => {
+                    question.confirmation = agreed(answer).map(|agreed| if agreed { token } else { CANCEL.to_owned() });
+                    true
+                }
+            },
+        },
+        Asked::Clarify => match answer(CLARIFICATION) {
+            None => true,
+            Some(answer) if action(answer) == Some("accept") => {
+                question.clarification = said(answer);
+                true
             }
-            question.confirmation = agreed(answer).map(|agreed| if agreed { token } else { CANCEL.to_owned() });
-        }
-        State::Clarify { session } => {
-            question.session_id = session.or(question.session_id.take());
-            let Some(answer) = answer(CLARIFICATION) else { return Ok(true) };
-            if action(answer) != Some("accept") {
-                return Ok(false);
+            Some(_) => false,
+        },
+        Asked::Inputs => match answer(INPUTS) {
+            None => true,
+            Some(answer) => {
+                let filled = missing::filled(answer);
+                let may_ask = filled.is_some();
+                inputs.extend(filled.into_iter().flatten());
+                may_ask
             }
-            question.clarification = said(answer);
-        }
-    }
-    Ok(true)
+        },
+    };
+    missing::merge(question, capability.and_then(|capability| capability.input_schema.as_ref()), &inputs);
+    Ok(Resumed { may_ask, inputs })
 }
 
-fn action(answer: &Map<String, Value>) -> Option<&str> {
+pub(super) fn action(answer: &Map<String, Value>) -> Option<&str> {
     answer.get("action").and_then(Value::as_str)
 }
 
@@ -191,19 +232,29 @@ pub(super) fn params(turn: &Turn, elicits: Elicits) -> Option<Value> {
 }
 
 /// The result that has the client ask its person, as the members of an object; `None`: the client cannot, or there is
-/// nothing to ask.
-pub(super) async fn ask(desk: &Desk<'_>, caller: &Caller, tool: &str, turn: &Turn, elicits: Elicits) -> Option<String> {
-    let params = params(turn, elicits)?;
-    let (name, state) = match turn {
+/// nothing to ask. `lacks`: what the call lacks. `inputs`: what the person has filled in before.
+pub(super) async fn ask(
+    desk: &Desk<'_>,
+    (caller, tool): (&Caller, &str),
+    turn: &Turn,
+    (lacks, inputs): (Option<&Missing>, Map<String, Value>),
+    elicits: Elicits,
+) -> Option<String> {
+    let params = match lacks {
+        Some(missing) => missing.params(),
+        None => params(turn, elicits)?,
+    };
+    let session = turn.session().map(str::to_owned);
+    let (name, asked) = match turn {
         Turn::Confirm(asked) => {
             let page = page_id(asked.page.as_ref()).map(str::to_owned);
-            (CONFIRMATION, State::Confirm { token: asked.token.clone(), page, session: asked.session.clone() })
+            (CONFIRMATION, Asked::Confirm { token: asked.token.clone(), page })
         }
-        Turn::Clarify(asked) => (CLARIFICATION, State::Clarify { session: asked.session.clone() }),
-        _ => return None,
+        Turn::Clarify(_) => (CLARIFICATION, Asked::Clarify),
+        _ => (INPUTS, Asked::Inputs),
     };
     let key = key(desk).await.ok()?;
-    let state = seal(&key, &state, &bound_to(caller, tool))?;
+    let state = seal(&key, &State { asked, session, inputs }, &bound_to(caller, tool))?;
     let mut result = Vec::new();
     json::object(&mut result, |result| {
         result.value("inputRequests", &json!({ name: { "method": "elicitation/create", "params": params } }));
@@ -244,15 +295,21 @@ async fn key(desk: &Desk<'_>) -> Result<aead::LessSafeKey, Problem> {
 }
 
 fn seal(key: &aead::LessSafeKey, state: &State, bound_to: &[u8]) -> Option<String> {
-    let said = match state {
-        State::Confirm { token, page, session } => json!({ "confirm": token, "page": page, "session": session }),
-        State::Clarify { session } => json!({ "session": session }),
-    };
+    let mut said = json!({ "session": state.session, "inputs": state.inputs });
+    match &state.asked {
+        Asked::Confirm { token, page } => {
+            said["confirm"] = token.as_str().into();
+            said["page"] = page.as_deref().into();
+        }
+        Asked::Clarify => {}
+        Asked::Inputs => said["asked"] = INPUTS.into(),
+    }
     let nonce = records::random::<{ aead::NONCE_LEN }>().ok()?;
     let mut sealed = said.to_string().into_bytes();
     let aad = aead::Aad::from(bound_to);
     key.seal_in_place_append_tag(aead::Nonce::assume_unique_for_key(nonce), aad, &mut sealed).ok()?;
-    Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))
+    let state = URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat());
+    Some(state).filter(|state| state.len() <= LONGEST_STATE)
 }
 
 fn open(key: &aead::LessSafeKey, state: &str, bound_to: &[u8]) -> Option<State> {
@@ -261,14 +318,13 @@ fn open(key: &aead::LessSafeKey, state: &str, bound_to: &[u8]) -> Option<State> 
     let nonce = aead::Nonce::try_assume_unique_for_key(nonce).ok()?;
     let said = key.open_in_place(nonce, aead::Aad::from(bound_to), sealed).ok()?;
     let said: Value = serde_json::from_slice(said).ok()?;
-    let session = said["session"].as_str().map(str::to_owned);
-    Some(match said["confirm"].as_str() {
-        Some(token) => {
-            let page = said["page"].as_str().map(str::to_owned);
-            State::Confirm { token: token.to_owned(), page, session }
-        }
-        None => State::Clarify { session },
-    })
+    let text = |name: &str| said[name].as_str().map(str::to_owned);
+    let asked = match text("confirm") {
+        Some(token) => Asked::Confirm { token, page: text("page") },
+        None if said["asked"] == INPUTS => Asked::Inputs,
+        None => Asked::Clarify,
+    };
+    Some(State { asked, session: text("session"), inputs: said["inputs"].as_object().cloned().unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -281,7 +337,9 @@ mod tests {
 
     #[test]
     fn a_state_opens_for_whom_it_was_sealed_and_unchanged() {
-        let state = || State::Confirm { token: "t".into(), page: None, session: Some("s".into()) };
+        let inputs = json!({ "name": "Ada" }).as_object().cloned().unwrap();
+        let asked = || Asked::Confirm { token: "t".into(), page: None };
+        let state = || State { asked: asked(), session: Some("s".into()), inputs: inputs.clone() };
         let sealed = seal(&test_key(1), &state(), b"ada/buy").unwrap();
         assert_eq!(open(&test_key(1), &sealed, b"ada/buy"), Some(state()));
         assert_eq!(open(&test_key(1), &sealed, b"bob/buy"), None);
@@ -295,6 +353,10 @@ mod tests {
             assert!(changed == sealed || open(&test_key(1), &changed, b"ada/buy").is_none(), "{at}");
         }
         assert_eq!(open(&test_key(1), "", b"ada/buy"), None);
+        for asked in [Asked::Clarify, Asked::Inputs] {
+            let state = State { asked, session: None, inputs: Map::new() };
+            assert_eq!(open(&test_key(1), &seal(&test_key(1), &state, b"").unwrap(), b""), Some(state));
+        }
         assert_eq!(open(&test_key(1), "AAAA", b"ada/buy"), None);
     }
 
@@ -309,10 +371,13 @@ mod tests {
                 .unwrap(),
         };
         let of = |elicitation, era| Elicits::of(&request(elicitation), era);
-        assert_eq!(of(json!({}), Era::Stateless), Elicits { form: true, url: false });
-        assert_eq!(of(json!({ "url": {} }), Era::Stateless), Elicits { form: false, url: true });
-        assert_eq!(of(json!({ "url": {}, "form": {} }), Era::Stateless), Elicits { form: true, url: true });
-        assert_eq!(of(json!({}), Era::Handshake), Elicits { form: false, url: false });
-        assert_eq!(of(json!(null), Era::Stateless), Elicits { form: false, url: false });
+        assert_eq!(of(json!({}), Era::Stateless), Elicits { form: true, url: false, choices: true });
+        assert_eq!(of(json!({ "url": {} }), Era::Stateless), Elicits { form: false, url: true, choices: false });
+        assert_eq!(
+            of(json!({ "url": {}, "form": {} }), Era::Stateless),
+            Elicits { form: true, url: true, choices: true }
+        );
+        assert_eq!(of(json!({}), Era::Handshake), Elicits { form: false, url: false, choices: false });
+        assert_eq!(of(json!(null), Era::Stateless), Elicits { form: false, url: false, choices: false });
     }
 }

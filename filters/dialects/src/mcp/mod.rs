@@ -17,6 +17,7 @@ mod find;
 mod gate;
 mod identity;
 mod message;
+mod missing;
 mod parameter_headers;
 mod places;
 mod progress;

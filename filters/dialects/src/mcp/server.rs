@@ -14,12 +14,13 @@ use super::{
     },
     answers, by_name, call, completion,
     dialogue::Dialogue,
-    elicitation::{self, Elicits},
+    elicitation::{self, Elicits, Resumed},
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
     era::{Era, META_SERVER},
     find::Finder,
     identity::Identity,
     message::Request,
+    missing::Missing,
     parameter_headers::ParameterHeaders,
     protocol::{HANDSHAKES, STATELESS},
     resources,
@@ -241,19 +242,27 @@ impl Server {
             }
         };
         let elicits = Elicits::of(request, era);
-        let may_ask = match era {
-            Era::Stateless => elicitation::resume(desk, incoming, name, request, &mut question).await?,
-            Era::Handshake => false,
+        let capability = desk.compiled.settings.capability(function.index);
+        let resumed = match era {
+            Era::Stateless => {
+                Some(elicitation::resume(desk, incoming, name, request, (&mut question, capability)).await?)
+            }
+            Era::Handshake => None,
         };
         let dialogue = Dialogue { converse: &self.converse, desk, incoming, request, index: function.index, session };
-        let conversed = match dialogue.carry_out(question).await {
+        let conversed = match dialogue.carry_out(&mut question).await {
             Ok(conversed) => conversed,
             Err(served) => return Ok(*served),
         };
         // A person who does not want to answer is not asked again.
-        let asked = match may_ask {
-            true => elicitation::ask(desk, incoming.caller, name, &conversed.turn, elicits).await,
-            false => None,
+        let asked = match resumed.filter(|resumed| resumed.may_ask) {
+            Some(Resumed { inputs, .. }) => {
+                let lacks = capability.filter(|_| elicits.form);
+                let lacks = lacks.and_then(|one| Missing::of(&conversed.turn, &question, one, elicits.choices));
+                let to = (incoming.caller, name);
+                elicitation::ask(desk, to, &conversed.turn, (lacks.as_ref(), inputs), elicits).await
+            }
+            None => None,
         };
         let instead = match asked {
             Some(members) => Some(members),

@@ -17,7 +17,7 @@ use super::{
 };
 
 pub(super) const HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The versions in which a server can ask a person, and since when also at an address.
+/// The versions in which a server can ask a person, and since when also at an address, and with choices that have titles.
 const ASKS: [&str; 2] = ["2025-06-18", "2025-11-25"];
 const ASKS_AT_ADDRESSES: &str = "2025-11-25";
 /// What the key is made for.
@@ -46,7 +46,8 @@ pub(super) async fn begun(
     let declared = params.get("capabilities").and_then(|all| all.get("elicitation")).and_then(Value::as_object);
     let Some(modes) = declared.filter(|_| ASKS.contains(&version)) else { return Ok(None) };
     let elicits = Elicits::declared(modes);
-    let elicits = Elicits { url: elicits.url && version == ASKS_AT_ADDRESSES, ..elicits };
+    let is_newer = version == ASKS_AT_ADDRESSES;
+    let elicits = Elicits { url: elicits.url && is_newer, choices: is_newer, ..elicits };
     let nonce = records::random::<NONCE>().map_err(|_| away())?;
     Ok(HeaderValue::from_str(&signed(&key(desk).await?, nonce, elicits)).ok())
 }
@@ -83,7 +84,7 @@ async fn key(desk: &Desk<'_>) -> Result<hmac::Key, Problem> {
 
 fn signed(key: &hmac::Key, nonce: [u8; NONCE], elicits: Elicits) -> String {
     let mut id = nonce.to_vec();
-    id.push(u8::from(elicits.form) | u8::from(elicits.url) << 1);
+    id.push(u8::from(elicits.form) | u8::from(elicits.url) << 1 | u8::from(elicits.choices) << 2);
     let signature = hmac::sign(key, &id);
     id.extend_from_slice(signature.as_ref());
     URL_SAFE_NO_PAD.encode(id)
@@ -94,7 +95,7 @@ fn read(key: &hmac::Key, id: &str) -> Option<Elicits> {
     let (said, signature) = bytes.split_at(NONCE + 1);
     hmac::verify(key, said, signature).ok()?;
     let flags = said.last()?;
-    Some(Elicits { form: flags & 1 != 0, url: flags & 2 != 0 })
+    Some(Elicits { form: flags & 1 != 0, url: flags & 2 != 0, choices: flags & 4 != 0 })
 }
 
 #[cfg(test)]
@@ -104,7 +105,9 @@ mod tests {
     #[test]
     fn a_session_says_what_its_client_can_do_and_cannot_be_made_up() {
         let key = |byte: u8| hmac::Key::new(hmac::HMAC_SHA256, &[byte; 32]);
-        for elicits in [Elicits { form: true, url: false }, Elicits { form: true, url: true }] {
+        for elicits in
+            [Elicits { form: true, url: false, choices: false }, Elicits { form: true, url: true, choices: true }]
+        {
             let id = signed(&key(1), [7; NONCE], elicits);
             assert_eq!((read(&key(1), &id), read(&key(2), &id)), (Some(elicits), None));
             for at in 0..id.len() {
