@@ -31,8 +31,8 @@ impl Spoken {
         let count = |speaker: &mut Speaker| words().filter(|word| speaker.is_stop(&word.to_lowercase())).count();
         let small: Vec<usize> = speakers.iter_mut().map(count).collect();
         let most = small.iter().copied().max().unwrap_or_default();
-        // A language of its own has to show.
-        own = own.filter(|own| count(&mut own.speaker()) > most);
+        // The site's is taken where it has more of them.
+        own = own.filter(|own| count(&mut own.speaker()) >= most);
         let likely = [likely, locale.and_then(languages::of_tag)];
         let mut likely = likely.into_iter().flatten().filter_map(find);
         let tongue = likely.find(|at| small[*at] == most).or(small.iter().position(|count| *count == most));
