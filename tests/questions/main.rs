@@ -115,12 +115,16 @@ fn run(name: &str, kind: &str, pages: &[Arc<Page>], site: &str) -> Score {
     score
 }
 
-/// Where an expected page stands among the sources.
+/// Where an expected page stands among the pages that are quoted; several sections of one page are one place.
 fn place(answer: &Answer, expected: &[Value]) -> Option<usize> {
     let Answer::Found { sources, .. } = answer else { return None };
-    sources.iter().position(|source| {
-        expected.iter().any(|page| page.as_str() == Some(source.url.split('#').next().unwrap_or_default()))
-    })
+    let mut pages: Vec<&str> = Vec::new();
+    for page in sources.iter().map(|source| source.url.split('#').next().unwrap_or_default()) {
+        if !pages.contains(&page) {
+            pages.push(page);
+        }
+    }
+    pages.iter().position(|page| expected.iter().any(|wanted| wanted.as_str() == Some(page)))
 }
 
 fn demo_pages() -> Vec<Arc<Page>> {

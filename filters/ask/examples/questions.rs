@@ -61,7 +61,7 @@ fn score(library: &Library, set: &str, quiet: bool) {
         claimed += usize::from(kind == "found" && words.is_empty());
         let holds = |text: &str| !words.is_empty() && normal(text).contains(&normal(words));
         let ok = holds(text) && text.chars().count() <= LONGEST;
-        // A remark may stand before the first section; what is not claimed has none.
+        // A remark may stand before the first page that is quoted; what is not claimed has none.
         let top = text.strip_prefix("## ").or(text.split_once("\n\n## ").map(|(_, rest)| rest)).unwrap_or_default();
         let top = if kind == "found" { top.split("\n\n## ").next().unwrap_or_default() } else { "" };
         right += usize::from(ok);

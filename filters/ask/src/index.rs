@@ -15,7 +15,7 @@ use super::{
     boilerplate::{self, Repeated},
     engine::{Engine, Writing},
     headings,
-    intake::{common_suffix, kept, language, says_the_same},
+    intake::{common_suffix, kept, language, says_the_same, spoken},
     links::{Anchors, LinkTexts},
     passage::{self, Form},
     plain,
@@ -129,11 +129,12 @@ impl Index {
         if (new.len() + dead) * REBUILT > pages.len() {
             return None;
         }
-        let spoken = |page: &Arc<Page>| {
-            let language = language(page);
+        let tongue = |page: &Arc<Page>| {
+            // The first is that of most pages.
+            let Some(language) = language(page) else { return Some(0) };
             self.vocabulary.tongues.iter().position(|tongue| tongue.language == language)
         };
-        let tongues = new.iter().map(|page| Some(spoken(page)? as u8)).collect::<Option<Vec<u8>>>()?;
+        let tongues = new.iter().map(|page| Some(tongue(page)? as u8)).collect::<Option<Vec<u8>>>()?;
         let mut writing = Writing::on(engine).ok()??;
         let mut index = Self {
             leaves: self.leaves.clone(),
@@ -201,16 +202,7 @@ impl Index {
 
     /// Finds out the languages of the pages; which of them each is in.
     fn speak(&mut self, pages: &[Arc<Page>]) -> Vec<u8> {
-        let languages: Vec<Language> = pages.iter().map(|page| language(page)).collect();
-        let mut counts: Vec<(Language, usize)> = Vec::new();
-        for language in &languages {
-            match counts.iter_mut().find(|(known, _)| known == language) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((*language, 1)),
-            }
-        }
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let all: Vec<Language> = counts.into_iter().map(|(language, _)| language).collect();
+        let (languages, all) = spoken(pages);
         self.vocabulary = Vocabulary::new(&all);
         let place = |language: &Language| all.iter().position(|known| known == language).unwrap_or_default() as u8;
         languages.iter().map(place).collect()

@@ -35,10 +35,30 @@ pub(super) fn kept(pages: &[Arc<Page>]) -> Vec<Arc<Page>> {
     found.cloned().collect()
 }
 
-/// The language of a page, by its own word or by its words.
-pub(super) fn language(page: &Page) -> Language {
+/// The language of a page, by its own word or by its words; `None` where neither tells.
+pub(super) fn language(page: &Page) -> Option<Language> {
     let tagged = page.language.as_deref().and_then(languages::of_tag);
-    tagged.or_else(|| languages::guess(&page.markdown)).unwrap_or(Language::English)
+    tagged.or_else(|| languages::guess(&page.markdown))
+}
+
+/// The languages of these pages, and those of the site, the most frequent first. A page that does not show its own is taken
+/// to be in that of most pages.
+pub(super) fn spoken(pages: &[Arc<Page>]) -> (Vec<Language>, Vec<Language>) {
+    let languages: Vec<Option<Language>> = pages.iter().map(|page| language(page)).collect();
+    let mut counts: Vec<(Language, usize)> = Vec::new();
+    for language in languages.iter().flatten() {
+        match counts.iter_mut().find(|(known, _)| known == language) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((*language, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut all: Vec<Language> = counts.into_iter().map(|(language, _)| language).collect();
+    if all.is_empty() && !pages.is_empty() {
+        all.push(Language::English);
+    }
+    let most = all.first().copied().unwrap_or(Language::English);
+    (languages.into_iter().map(|language| language.unwrap_or(most)).collect(), all)
 }
 
 /// What most titles of a site end in: its name, after a separator. It says nothing of a page.

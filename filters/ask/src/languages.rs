@@ -27,20 +27,32 @@ const TAGS: [(&str, Language); 20] = [
 
 /// The most frequent words of each, that no other has so often.
 const FREQUENT: [(Language, &str); 14] = [
-    (Language::English, "the a of and to in is that for it with you this are i my how what do does can from be"),
-    (Language::German, "der die und das ist nicht ein eine zu den mit werden auf sie wie"),
-    (Language::French, "le la les des est une dans pour vous que qui pas sur avec comment"),
-    (Language::Spanish, "el la los las que una para por con como del está se cómo"),
-    (Language::Italian, "il la che di non una per con sono gli della del come è"),
-    (Language::Portuguese, "o os que uma para com não do da em como é dos"),
-    (Language::Dutch, "de het een van en niet dat voor met zijn op te worden"),
-    (Language::Swedish, "och att det som en är för på med inte av till"),
-    (Language::Danish, "og at det som en er for på med ikke af til"),
-    (Language::Norwegian, "og å det som en er for på med ikke av til"),
-    (Language::Finnish, "ja on ei se että oli kun mutta ovat voi"),
-    (Language::Hungarian, "a az és hogy nem egy van meg is ez"),
-    (Language::Romanian, "și de în cu la pe care nu este sunt o"),
-    (Language::Turkish, "ve bir bu için ile de da olarak olan ne"),
+    (
+        Language::English,
+        "the a of and to in is that for it with you this are i my how what do does can from be where when who which",
+    ),
+    (
+        Language::German,
+        "der die und das ist nicht ein eine einen zu den mit werden auf sie wie was wo wann wer ich für im kann kostet",
+    ),
+    (
+        Language::French,
+        "le la les des est un une dans pour vous que qui pas sur avec comment et du au où combien quel quelle je puis",
+    ),
+    (
+        Language::Spanish,
+        "el la los las que un una para por con como del está se cómo y en qué cuánto dónde cuándo puedo",
+    ),
+    (Language::Italian, "il la che di non un una per con sono gli della del come è e quanto dove quando posso i"),
+    (Language::Portuguese, "o os que um uma para com não do da em como é dos e quanto onde quando posso as"),
+    (Language::Dutch, "de het een van en niet dat voor met zijn op te worden wat hoe waar kan ik mijn is"),
+    (Language::Swedish, "och att det som en är för på med inte av till vad hur var jag kan"),
+    (Language::Danish, "og at det som en er for på med ikke af til hvad hvordan hvor jeg kan"),
+    (Language::Norwegian, "og å det som en er for på med ikke av til hva hvordan hvor jeg kan"),
+    (Language::Finnish, "ja on ei se että oli kun mutta ovat voi mitä miten missä paljonko"),
+    (Language::Hungarian, "a az és hogy nem egy van meg is ez mennyi hol mi"),
+    (Language::Romanian, "și de în cu la pe care nu este sunt o cât unde cum"),
+    (Language::Turkish, "ve bir bu için ile de da olarak olan ne nasıl nerede kaç"),
 ];
 /// Of a text, how much is looked at, in bytes.
 const LOOKED_AT: usize = 8_000;

@@ -22,6 +22,7 @@ mod confidence;
 mod cost;
 mod coverage;
 mod engine;
+mod everyday;
 mod findings;
 mod follow;
 mod headings;
@@ -42,6 +43,7 @@ mod rank;
 mod remembered_turn;
 mod saved;
 mod spelling;
+mod spoken;
 mod synonyms;
 #[cfg(test)]
 mod tests;

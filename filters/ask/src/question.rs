@@ -8,8 +8,9 @@ use std::{collections::HashMap, ops::Range};
 use super::{
     index::Index,
     particles,
+    spoken::Spoken,
     tokens::{self, Piece, WHOLE},
-    vocabulary::BREAK,
+    vocabulary::{BREAK, Tongue},
     wish::{self, Wish},
 };
 use crate::languages;
@@ -98,7 +99,7 @@ impl Asked {
         spelling: Spelling,
     ) -> Self {
         let text = parts.first().map(|part| clip(part.text, QUERY)).unwrap_or_default();
-        let tongue = tongue(index, text, locale);
+        let Spoken { tongue, own } = Spoken::of(index, text, locale);
         let mut asked = Self {
             terms: Vec::new(),
             by_id: HashMap::default(),
@@ -119,7 +120,7 @@ impl Asked {
         index.vocabulary.known(names, tongue, &mut names_ids);
         names_ids.retain(|id| *id != BREAK);
         for part in parts {
-            asked.part(index, part, &names_ids, spelling);
+            asked.part(index, part, own.as_ref(), &names_ids, spelling);
         }
         // A question of nothing but small words is about those.
         if !asked.terms.iter().any(|term| term.counts) {
@@ -139,9 +140,13 @@ impl Asked {
         asked
     }
 
-    fn part(&mut self, index: &Index, part: &Part<'_>, names: &[u32], spelling: Spelling) {
+    fn part(&mut self, index: &Index, part: &Part<'_>, own: Option<&Tongue>, names: &[u32], spelling: Spelling) {
         let vocabulary = &index.vocabulary;
         let mut tongues = vocabulary.speakers();
+        tongues.extend(own.map(Tongue::speaker));
+        // The language whose small words the question has, and where it stands among them.
+        let spoken = own.unwrap_or(&vocabulary.tongues[self.tongue]);
+        let at_spoken = if own.is_some() { tongues.len() - 1 } else { self.tongue };
         let text = clip(part.text, QUERY);
         let mut pieces: Vec<(String, Range<usize>, bool)> = Vec::new();
         let mut whole = 0;
@@ -159,7 +164,7 @@ impl Asked {
             }
             _ => {}
         });
-        let particle = particles::last(vocabulary.tongues[self.tongue].language, text);
+        let particle = particles::last(spoken.language, text);
         let mut last: Option<u32> = None;
         let mut phrased = 0;
         for at in 0..pieces.len() {
@@ -181,11 +186,11 @@ impl Asked {
                         .collect::<Vec<_>>(),
                 );
             } else {
-                stop = tongues[self.tongue].is_stop(word);
+                stop = tongues[at_spoken].is_stop(word);
                 for (tongue, stems) in tongues.iter_mut().enumerate() {
                     let here = stems.stem(word);
-                    if tongue == self.tongue {
-                        light = vocabulary.tongues[tongue].is_light(&here);
+                    if tongue == at_spoken {
+                        light = spoken.is_light(&here);
                         stem.clone_from(&here);
                     }
                     ids.extend(vocabulary.number(&here).map(|id| (id, 1.0)));
@@ -193,7 +198,7 @@ impl Asked {
             }
             // What the first word of a phrase stands for, the others do not say once more.
             let words: Vec<&str> = pieces[at..].iter().take(6).map(|(word, ..)| word.as_str()).collect();
-            let phrase = (at >= phrased).then(|| tongues[self.tongue].phrase(&words)).flatten();
+            let phrase = (at >= phrased).then(|| tongues[at_spoken].phrase(&words)).flatten();
             if let Some((count, meant)) = &phrase {
                 phrased = at + count;
                 let meant = meant.iter().filter_map(|stem| vocabulary.number(stem)).map(|id| (id, MEANT));
@@ -207,7 +212,7 @@ impl Asked {
             }
             // "stelle … ein" is "einstellen".
             let joined = particle.filter(|particle| particles::may_be_verb(&text[range.clone()]) && word != particle);
-            let joined = joined.map(|particle| tongues[self.tongue].stem(&format!("{particle}{word}")));
+            let joined = joined.map(|particle| tongues[at_spoken].stem(&format!("{particle}{word}")));
             if let Some(id) = joined.and_then(|stem| vocabulary.number(&stem)) {
                 ids.push((id, 1.0));
                 (stop, light) = (false, false);
@@ -222,19 +227,19 @@ impl Asked {
             if let Some((next, beside, false)) = pieces.get(at + 1)
                 && beside.start == range.end + 1
             {
-                let one = tongues[self.tongue].stem(&format!("{word}{next}"));
+                let one = tongues[at_spoken].stem(&format!("{word}{next}"));
                 ids.extend(vocabulary.number(&one).map(|id| (id, 1.0)));
             }
             if at > 0 && pieces[at - 1].1.end + 1 == range.start && !pieces[at - 1].2 {
-                let one = tongues[self.tongue].stem(&format!("{}{word}", pieces[at - 1].0));
+                let one = tongues[at_spoken].stem(&format!("{}{word}", pieces[at - 1].0));
                 ids.extend(vocabulary.number(&one).map(|id| (id, 1.0)));
             }
             if !light && !is_name && phrase.is_none() {
-                for other in tongues[self.tongue].alike(&stem) {
+                for other in tongues[at_spoken].alike(&stem) {
                     ids.extend(vocabulary.number(other).map(|id| (id, OTHER)));
                 }
                 for part in vocabulary.tongues[self.tongue].parts(word) {
-                    let part = tongues[self.tongue].stem(part);
+                    let part = tongues[at_spoken].stem(part);
                     ids.extend(vocabulary.number(&part).map(|id| (id, PARTIAL)));
                 }
                 if ids.is_empty() && spelling == Spelling::Alike {
@@ -276,32 +281,8 @@ impl Asked {
             let written = text[range.clone()].to_owned();
             let begins =
                 text[..range.start].trim_end().ends_with(['.', '?', '!', ':']) || text[..range.start].trim().is_empty();
-            let is_name = !begins
-                && !languages::capitals(vocabulary.tongues[self.tongue].language)
-                && written.starts_with(char::is_uppercase);
+            let is_name = !begins && !languages::capitals(spoken.language) && written.starts_with(char::is_uppercase);
             self.terms.push(Term { written, ids, weight, counts, light, is_name });
         }
     }
-}
-
-/// Which of the site's languages a question is in: the one that has most of its small words, of equals the one that the
-/// text looks like, the visitor's, or that of most pages.
-fn tongue(index: &Index, text: &str, locale: Option<&str>) -> usize {
-    let tongues = &index.vocabulary.tongues;
-    if tongues.len() < 2 {
-        return 0;
-    }
-    let mut speakers = index.vocabulary.speakers();
-    let mut small = vec![0usize; tongues.len()];
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    for word in words.take(4 * TERMS).map(str::to_lowercase) {
-        for (count, speaker) in small.iter_mut().zip(&mut speakers) {
-            *count += usize::from(speaker.is_stop(&word));
-        }
-    }
-    let most = small.iter().copied().max().unwrap_or_default();
-    let find = |language| tongues.iter().position(|tongue| tongue.language == language);
-    let likely = [languages::guess(text), locale.and_then(languages::of_tag)];
-    let mut likely = likely.into_iter().flatten().filter_map(find);
-    likely.find(|at| small[*at] == most).or(small.iter().position(|count| *count == most)).unwrap_or_default()
 }

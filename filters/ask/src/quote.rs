@@ -14,14 +14,18 @@ const NEAREST: usize = 3;
 const NEAR_PASSAGES: usize = 2;
 /// A passage further behind the best than this is not quoted.
 const BEHIND: f32 = 0.4;
-/// How much of an answer the rest of the best passage's section may take, in percent.
+/// How much of an answer the rest of the best passage's section may take, and how much the best page all together, before
+/// other pages are quoted, in percent.
 const OF_SECTION: usize = 30;
+const OF_PAGE: usize = 43;
 /// What a source costs beyond its title and address: names and marks of JSON.
 const PER_SOURCE: usize = 14;
 
-/// Passages that stand side by side, of one section.
+/// Passages of one section.
 struct Quote {
     section: u32,
+    /// It is of the page that is quoted first, and goes on with what that says.
+    goes_on: bool,
     /// In the order of the page, with their text.
     passages: Vec<(usize, String)>,
     /// The sentence of them that alone answers.
@@ -31,6 +35,9 @@ struct Quote {
 impl Quote {
     fn text(&self, index: &Index) -> String {
         let mut text = heading(index, self.section);
+        if self.goes_on {
+            text.insert(0, '#');
+        }
         if let Some(lead) = &self.lead {
             let _ = write!(text, "\n\n> {lead}");
         }
@@ -56,12 +63,15 @@ struct Purse {
 }
 
 /// The best passages and where they stand; nothing where not even one fits. The section of the best comes first, as far as
-/// it fits into its share: what a section says is best understood as a whole.
+/// it fits into its share, and then what else its page says of it: a page is best understood as a whole, and where one of
+/// its sections fits, the answer is often in the one beside it.
 fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) -> (Vec<Quote>, Vec<Source>) {
     let mut gathered = Gathered { library, quotes: Vec::new(), sources: Vec::new(), count: 0 };
     let Some(best) = ranked.first() else { return (gathered.quotes, gathered.sources) };
+    let (all, index) = (purse.text, &library.index);
+    // Where meaning was searched, the score by words alone says little.
+    let is_close = |next: &&Ranked| best.near.is_some() || next.score >= BEHIND * best.score;
     if gathered.add(best.entry, purse) {
-        let index = &library.index;
         let mut beside: Vec<usize> = index.section_of(best.entry).filter(|entry| *entry != best.entry).collect();
         // What answers best comes first there too, then what stands nearest.
         let place = |entry: usize| ranked.iter().position(|ranked| ranked.entry == entry).unwrap_or(usize::MAX);
@@ -73,9 +83,19 @@ fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) 
             room = left;
             gathered.add(entry, purse);
         }
+        let reserved = all - all * OF_PAGE / 100;
+        for next in ranked.iter().skip(1).take_while(is_close).filter(|next| next.page == best.page) {
+            if gathered.count >= most {
+                break;
+            }
+            // What is for other pages is not spent on this one.
+            let Some(text) = purse.text.checked_sub(reserved) else { break };
+            let mut of_page = Purse { text, beside: purse.beside };
+            gathered.add(next.entry, &mut of_page);
+            *purse = Purse { text: of_page.text + reserved, beside: of_page.beside };
+        }
+        gathered.quotes.iter_mut().skip(1).for_each(|quote| quote.goes_on = true);
     }
-    // Where meaning was searched, the score by words alone says little.
-    let is_close = |next: &&Ranked| best.near.is_some() || next.score >= BEHIND * best.score;
     for next in ranked.iter().skip(1).take_while(is_close) {
         if gathered.count >= most {
             break;
@@ -118,7 +138,7 @@ impl Gathered<'_> {
                 let place = passages.partition_point(|(other, _)| *other < entry);
                 passages.insert(place, (entry, text));
             }
-            None => self.quotes.push(Quote { section, passages: vec![(entry, text)], lead: None }),
+            None => self.quotes.push(Quote { section, goes_on: false, passages: vec![(entry, text)], lead: None }),
         }
         self.count += 1;
         self.sources.extend(is_new.then_some(source));

@@ -5,13 +5,16 @@
 //! itself, in a heading or a description.
 
 /// Words that say nothing, by language, on top of those that the library drops (for English it drops but 33).
-pub(super) const STOP: &[(&str, &str)] = &[(
-    "en",
-    "i me my mine myself you your yours we us our ours he him his she her hers its them those who whom whose what which \
+pub(super) const STOP: &[(&str, &str)] = &[
+    (
+        "en",
+        "i me my mine myself you your yours we us our ours he him his she her hers its them those who whom whose what which \
      am were been being has had having do does did doing done don doesn didn isn aren wasn weren won wouldn couldn \
      shouldn can cannot could would should may might must shall from about than too very just also any some there here \
      ll ve re",
-)];
+    ),
+    ("fr", "chez"),
+];
 
 /// Words that frame a question: they count a little where they stand in a page, and are not missed where they do not.
 pub(super) const LIGHT: &[(&str, &str)] = &[
@@ -227,7 +230,7 @@ pub(super) const ALIKE: &[(&str, &[&str])] = &[
             "melden berichten bericht",
             "verzeichnis ordner",
             "kompilieren übersetzen bauen",
-            "kosten kostet preis gebühr tarif",
+            "kosten kostet preis gebühr tarif eur euro",
             "gepäck koffer tasche",
             "stornieren stornierung kündigen kündigung",
             "kaufen bestellen bestellung",
@@ -255,7 +258,7 @@ pub(super) const ALIKE: &[(&str, &[&str])] = &[
             "afficher lister liste montrer",
             "mettre-à-jour actualiser mise-à-niveau",
             "compiler construire",
-            "prix coût tarif",
+            "prix coût tarif eur euro",
             "acheter commander",
             "réserver réservation",
             "modifier changer",
@@ -273,13 +276,14 @@ pub(super) const ALIKE: &[(&str, &[&str])] = &[
             "mostrar listar ver",
             "actualizar actualización",
             "compilar construir",
-            "precio coste tarifa",
+            "precio coste cuesta costar tarifa eur euro",
             "comprar pedir",
             "reservar reserva",
             "cambiar modificar",
             "cifrar encriptar",
         ],
     ),
+    ("it", &["prezzo costo costa costare tariffa eur euro"]),
 ];
 
 /// Words that mean something else together than each alone, and what they mean.

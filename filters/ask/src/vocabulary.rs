@@ -15,8 +15,8 @@ use tantivy::tokenizer::{
 
 use super::{
     bytes::{Reading, Writing},
-    compounds, languages, spelling,
-    synonyms::{ALIKE, LIGHT, PHRASES, STOP},
+    compounds, everyday, languages, spelling,
+    synonyms::{LIGHT, PHRASES, STOP},
     tokens::{self, Piece, WHOLE},
 };
 
@@ -68,7 +68,7 @@ impl Speaker {
         let stop_filter = StopWordFilter::new(language).map(|filter| raw().filter(filter).build());
         let tag = languages::tag(language);
         let mut alike: HashMap<String, Vec<String>> = HashMap::new();
-        for group in ALIKE.iter().filter(|(of, _)| *of == tag).flat_map(|(_, groups)| groups.iter()) {
+        for group in everyday::groups(tag) {
             let stems: Vec<String> = group.split_whitespace().map(|word| stem(&mut stemmer, word, tag)).collect();
             for one in &stems {
                 let others = stems.iter().filter(|other| *other != one).cloned();
@@ -125,10 +125,15 @@ fn listed(lists: &'static [(&str, &str)], tag: &'static str) -> impl Iterator<It
 }
 
 impl Tongue {
-    fn new(language: Language) -> Self {
+    pub(super) fn new(language: Language) -> Self {
         let mut speaker = Speaker::new(language);
         let light = listed(LIGHT, languages::tag(language)).map(|word| speaker.stem(word)).collect();
         Self { language, speaker, light, words: HashMap::default() }
+    }
+
+    /// How it forms its words.
+    pub(super) fn speaker(&self) -> Speaker {
+        self.speaker.clone()
     }
 
     /// Does the word of this stem frame a question rather than saying what it is about?
@@ -194,7 +199,7 @@ impl Vocabulary {
 
     /// How each of its languages forms words.
     pub(super) fn speakers(&self) -> Vec<Speaker> {
-        self.tongues.iter().map(|tongue| tongue.speaker.clone()).collect()
+        self.tongues.iter().map(Tongue::speaker).collect()
     }
 
     /// Takes note of the words of a text, so that compounds can be told by their parts later.

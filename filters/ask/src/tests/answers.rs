@@ -35,6 +35,21 @@ fn code_tables_and_lists_are_quoted_whole_and_a_list_of_contents_never() {
 }
 
 #[test]
+fn what_else_the_best_page_says_comes_before_other_pages() {
+    let ferry = "# Ferry\n\n## Bicycles\n\nA bicycle on the ferry costs 5 EUR and needs a ticket of its own.\n\n\
+                 ## Luggage\n\nBags are free. The rack of the ferry holds one bicycle.\n\n## Dogs\n\nDogs wear a leash.\n";
+    let bus = "# Bus\n\n## Bicycles\n\nA bicycle on the bus costs 3 EUR.\n";
+    let pages = [("/ferry", "Ferry", ferry), ("/bus", "Bus", bus)];
+    let pages = pages.map(|(path, title, text)| Arc::new(testing::page(path, title, text)));
+    let library = Library::build(&SiteFacts::default(), &pages);
+    let text = found(library.answer(&ask("What does a bicycle on the ferry cost?", &[])));
+    let at = |mark: &str| text.find(mark).unwrap_or_else(|| panic!("{mark}: {text}"));
+    assert!(text.starts_with("## Ferry › Bicycles"), "{text}");
+    assert!(at("\n\n### Ferry › Luggage\n\nBags are free.") < at("\n\n## Bus › Bicycles"), "{text}");
+    assert!(!text.contains("leash"), "{text}");
+}
+
+#[test]
 fn a_misspelt_word_is_found_where_nothing_else_is() {
     let library = library();
     assert!(found(library.answer(&ask("Can I bring a bicylce?", &[]))).contains("A bicycle costs 5 EUR"));

@@ -4,6 +4,7 @@ mod answers;
 mod bounds;
 mod clarifying;
 mod hostile;
+mod languages;
 mod meaning;
 mod ranking;
 mod renewed;
