@@ -21,6 +21,7 @@ const CALLED: [(&str, &[&str]); 4] = [
             "sign_up",
             "registration",
             "registrieren",
+            "registracija",
             "inscription",
             "createaccount",
             "create-account",
@@ -34,7 +35,7 @@ const CALLED: [(&str, &[&str]); 4] = [
     ("it is for those who run the site", &["admin", "wp-admin", "backend", "manage/"]),
 ];
 /// The word for a password, as forms to recover one have it in their address, their fields or their text.
-const PASSWORD: [&str; 23] = [
+const PASSWORD: [&str; 27] = [
     "password",
     "passwd",
     "passwort",
@@ -43,6 +44,7 @@ const PASSWORD: [&str; 23] = [
     "motdepasse",
     "contraseña",
     "contrasena",
+    "contrasinal",
     "senha",
     "wachtwoord",
     "lösenord",
@@ -52,6 +54,9 @@ const PASSWORD: [&str; 23] = [
     "hasło",
     "heslo",
     "jelszó",
+    "jelszo",
+    "slaptaž",
+    "slaptaz",
     "şifre",
     "пароль",
     "пароля",
