@@ -41,7 +41,7 @@ pub(super) const EVERYDAY: &[(&str, &str)] = &[
          instructor; school classroom education; doctor physician; sick ill illness; food meal eat; drink \
          beverage; room accommodation; pet dog animal; wheelchair accessible accessibility disabled; old legacy \
          obsolete; unknown unrecognized; trust trusted; fake forged spoof; hacker attacker attack; safe secure \
-         security; safely secure; dangerous unsafe risk; break violate corrupt; corrupt corrupted corruption \
+         security; safely secure; dangerous risk; break violate corrupt; corrupt corrupted corruption \
          damaged; full complete entire; everything all entire; memory ram; processor cpu; graphics gpu; printer \
          print printing; paper page; crooked skew deskew tilt; rubbish trash garbage junk; spam junk; group team; \
          rank order sort; unique distinct; twice duplicates duplicate; sequence order; matching match pattern; \

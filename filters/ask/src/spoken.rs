@@ -6,9 +6,11 @@
 use super::{
     index::Index,
     languages,
-    question::TERMS,
     vocabulary::{Speaker, Tongue},
 };
+
+/// Words of a question that its language is told by.
+const MOST_WORDS: usize = 256;
 
 /// The language of a question.
 pub(super) struct Spoken {
@@ -27,7 +29,7 @@ impl Spoken {
         let find = |language| tongues.iter().position(|tongue| tongue.language == language);
         let mut speakers = index.vocabulary.speakers();
         let mut own = likely.filter(|language| !tongues.is_empty() && find(*language).is_none()).map(Tongue::new);
-        let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(4 * TERMS);
+        let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(MOST_WORDS);
         let count = |speaker: &mut Speaker| words().filter(|word| speaker.is_stop(&word.to_lowercase())).count();
         let small: Vec<usize> = speakers.iter_mut().map(count).collect();
         let most = small.iter().copied().max().unwrap_or_default();
