@@ -21,9 +21,15 @@ use memchr::{memchr, memchr_iter, memmem};
 pub(super) const MAX_DEPTH: usize = 512;
 /// How many nodes a tree may have, texts and comments among them.
 const MAX_NODES: usize = 400_000;
-/// How much CPU time parsing may take, and as much again what is made of the tree. Tests have less: what they try would use it up
-/// each time.
-pub(super) const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 2_000 });
+/// How much CPU time parsing may take, and as much again what is made of the tree. Tests have less: what they try would use
+/// it up each time. Debug builds have more, since they are slower.
+pub(super) const PATIENCE: Duration = Duration::from_millis(if cfg!(test) {
+    300
+} else if cfg!(debug_assertions) {
+    8_000
+} else {
+    2_000
+});
 /// How many bytes are parsed between two looks.
 const PIECE_BYTES: usize = 1024;
 
