@@ -3,26 +3,13 @@
 // as a screen reader would. Usage: node confirmation.cjs FRONTDESK CHROMIUM DIRECTORY
 "use strict";
 const assert = require("node:assert/strict");
-const { spawn } = require("node:child_process");
-const fs = require("node:fs");
-const http = require("node:http");
-const net = require("node:net");
-const os = require("node:os");
 const path = require("node:path");
 const axe = require("axe-core");
 const { chromium } = require("playwright-core");
+const { answers, freePort, listening, run } = require("./started.cjs");
 
 const [, , frontdesk, executablePath, at] = process.argv;
 const say = (text) => console.log(`browser: ${text}`);
-const free = () => new Promise((done) => {
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address();
-    server.close(() => done(port));
-  });
-});
-const listening = (handler) => new Promise((done) => {
-  const server = http.createServer(handler).listen(0, "127.0.0.1", () => done(server));
-});
 
 // The wording of each language that a person chooses by, and the language itself.
 const WORDS = { en: ["Confirm", "Decline"], de: ["Bestätigen", "Ablehnen"], fr: ["Confirmer", "Refuser"], es: ["Confirmar", "Rechazar"], ja: ["承認する", "拒否する"] };
@@ -75,21 +62,16 @@ async function violations(page) {
 }
 
 async function main() {
-  const [port, admin] = [await free(), await free()];
+  const [port, admin] = [await freePort(), await freePort()];
   let bookings = 0;
   const upstream = await listening((request, response) => {
     bookings += request.url === "/api/bookings";
     response.writeHead(201, { "Content-Type": "application/json" });
     response.end("{\"booking\":\"b-1\"}");
   });
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "confirmation-"));
-  fs.writeFileSync(path.join(folder, "frontdesk.toml"), config(port, admin, upstream.address().port));
-  const desk = spawn(frontdesk, ["run", "--config", "frontdesk.toml"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   const base = `http://localhost:${port}`;
-  for (let n = 0; n < 100; n += 1) {
-    if (await fetch(`${base}/openapi.json`).then((answer) => answer.ok, () => false)) break;
-    await new Promise((done) => setTimeout(done, 100));
-  }
+  const configuration = config(port, admin, upstream.address().port);
+  const desk = await run(frontdesk, at, "confirmation", configuration, () => answers(`${base}/openapi.json`));
   let calls = 0;
   const call = async (id, number, token) => {
     const headers = { "Content-Type": "application/json", "AICP-Agent": "Trip Planner", ...(token && { "AICP-Confirmation": token }) };
@@ -210,7 +192,7 @@ async function main() {
     say("confirmation: by keyboard, without scripts, in five languages, light, dark, on phones, from right to left; not framed, not forged; axe finds nothing");
   } finally {
     await browser.close();
-    desk.kill();
+    await desk.close();
     upstream.close();
   }
 }

@@ -2,28 +2,18 @@
 // Usage: node consent.cjs FRONTDESK CHROMIUM DIRECTORY
 "use strict";
 const assert = require("node:assert/strict");
-const { spawn } = require("node:child_process");
 const crypto = require("node:crypto");
-const fs = require("node:fs");
-const http = require("node:http");
-const net = require("node:net");
-const os = require("node:os");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
+const { answers, freePort, listening, run } = require("./started.cjs");
 
 const [, , frontdesk, executablePath, at] = process.argv;
 const say = (text) => console.log(`browser: ${text}`);
-const free = () => new Promise((done) => {
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address();
-    server.close(() => done(port));
-  });
-});
 
 /** A site whose people sign in with a form and have a session cookie that no script and no other site can use. */
 function site() {
   const sessions = new Map();
-  return http.createServer((request, response) => {
+  return (request, response) => {
     const url = new URL(request.url, "http://site");
     const sid = /sid=(\w+)/.exec(request.headers.cookie || "")?.[1];
     const who = sessions.get(sid);
@@ -46,7 +36,7 @@ function site() {
       response.writeHead(who ? 200 : 401, { "Content-Type": "application/json" });
       response.end(JSON.stringify({ who }));
     }
-  });
+  };
 }
 
 const config = (port, admin, upstream, callback) => `
@@ -85,19 +75,14 @@ upstream = { method = "POST", path = "/api/${id}", identity = "caller" }
 `).join("")}`;
 
 async function main() {
-  const [port, admin, callback] = [await free(), await free(), await free()];
-  const upstream = await new Promise((done) => { const server = site().listen(0, "127.0.0.1", () => done(server)); });
+  const [port, admin, callback] = [await freePort(), await freePort(), await freePort()];
+  const upstream = await listening(site());
   const seen = [];
-  const client = http.createServer((request, response) => { seen.push(request.url); response.end("back at the agent"); });
-  await new Promise((done) => client.listen(callback, "127.0.0.1", done));
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "consent-"));
-  fs.writeFileSync(path.join(folder, "frontdesk.toml"), config(port, admin, upstream.address().port, callback));
-  const desk = spawn(frontdesk, ["run", "--config", "frontdesk.toml"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  const client = await listening((request, response) => { seen.push(request.url); response.end("back at the agent"); }, callback);
   const base = `http://localhost:${port}`;
-  for (let n = 0; n < 100; n += 1) {
-    if (await fetch(`${base}/.well-known/oauth-authorization-server`).then((answer) => answer.ok, () => false)) break;
-    await new Promise((done) => setTimeout(done, 100));
-  }
+  const configuration = config(port, admin, upstream.address().port, callback);
+  const isReady = () => answers(`${base}/.well-known/oauth-authorization-server`);
+  const desk = await run(frontdesk, at, "consent", configuration, isReady);
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   try {
     const challenge = crypto.createHash("sha256").update("v".repeat(43)).digest("base64url");
@@ -166,7 +151,7 @@ async function main() {
     say("consent: signed in, allowed one of two, went back, ended it; not framed");
   } finally {
     await browser.close();
-    desk.kill();
+    await desk.close();
     client.close();
     upstream.close();
   }

@@ -2,11 +2,9 @@
 // Usage: node frameworks.cjs FRONTDESK CHROMIUM DIRECTORY
 "use strict";
 const assert = require("node:assert/strict");
-const { spawn } = require("node:child_process");
-const fs = require("node:fs");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
-const { freePort, sleep } = require("./world.cjs");
+const { answers, freePort, run } = require("./started.cjs");
 const { site, PAGES } = require("./frameworks/site.cjs");
 
 const [, , frontdesk, executablePath, at] = process.argv;
@@ -15,8 +13,8 @@ const say = (text) => console.log(`browser: ${text}`);
 /** Frontdesk before the site, with the notice there. */
 async function front(site, position) {
   const [port, admin] = [await freePort(), await freePort()];
-  const file = path.join(at, `frameworks-${position}.toml`);
-  fs.writeFileSync(file, `
+  const url = `http://127.0.0.1:${port}`;
+  const configuration = `
 [listen]
 http = "127.0.0.1:${port}"
 admin = "127.0.0.1:${admin}"
@@ -29,20 +27,8 @@ access = false
 [content]
 start = []
 llms_txt = "off"
-`);
-  const log = path.join(at, `frameworks-${position}.log`);
-  const out = fs.openSync(log, "w");
-  const child = spawn(frontdesk, ["run", "--config", file], { cwd: at, stdio: ["ignore", out, out] });
-  const url = `http://127.0.0.1:${port}`;
-  for (let n = 0; ; n += 1) {
-    if (await fetch(`${url}/favicon.ico`).then((answer) => answer.ok, () => false)) break;
-    if (n > 200 || child.exitCode !== null) throw new Error(fs.readFileSync(log, "utf8"));
-    await sleep(50);
-  }
-  const close = async () => {
-    child.kill("SIGTERM");
-    await new Promise((done) => (child.exitCode === null ? child.once("exit", done) : done()));
-  };
+`;
+  const { close } = await run(frontdesk, at, `frameworks-${position}`, configuration, () => answers(`${url}/favicon.ico`));
   return { url, close };
 }
 

@@ -4,7 +4,8 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
-const { open, sleep, NAME, TOKEN } = require("./world.cjs");
+const { sleep } = require("./started.cjs");
+const { open, NAME, TOKEN } = require("./world.cjs");
 
 const [, , frontdesk, executablePath, at] = process.argv;
 const say = (text) => console.log(`browser: ${text}`);

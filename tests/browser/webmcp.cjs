@@ -3,16 +3,13 @@
 // Usage: node webmcp.cjs FRONTDESK CHROMIUM DIRECTORY
 "use strict";
 const assert = require("node:assert/strict");
-const { spawn } = require("node:child_process");
 const fs = require("node:fs");
-const http = require("node:http");
-const net = require("node:net");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
+const { answers, freePort, listening, run } = require("./started.cjs");
 
 const [, , frontdesk, executablePath, at] = process.argv;
 const say = (text) => console.log(`browser: ${text}`);
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const polyfill = fs.readFileSync(path.join(at, "node_modules/@mcp-b/webmcp-polyfill/dist/index.iife.js"));
 const NONCE = "bm9uY2U";
 
@@ -25,17 +22,9 @@ const POLICIES = {
   "/open": ["", '<script src="/polyfill.js"></script>'],
 };
 
-async function freePort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await new Promise((done) => server.once("listening", done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
 /** The site, and what its own API was asked. */
-async function site(calls) {
-  const server = http.createServer((request, response) => {
+function site(calls) {
+  return listening((request, response) => {
     const where = request.url.split("?")[0];
     if (where === "/polyfill.js") return response.writeHead(200, { "Content-Type": "text/javascript" }).end(polyfill);
     if (where === "/favicon.ico") return response.writeHead(204).end();
@@ -49,8 +38,6 @@ async function site(calls) {
     if (policy) headers["Content-Security-Policy"] = policy;
     response.writeHead(200, headers).end(page(head));
   });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  return server;
 }
 
 const configuration = (listen, admin, upstream) => `
@@ -79,17 +66,9 @@ path = "/api/items"
 
 async function started(upstream) {
   const [listen, admin] = [await freePort(), await freePort()];
-  const file = path.join(at, "webmcp.toml");
-  fs.writeFileSync(file, configuration(listen, admin, upstream));
-  const child = spawn(frontdesk, ["run", "--config", file], { stdio: ["ignore", "ignore", "inherit"] });
   const url = `http://127.0.0.1:${listen}`;
-  for (let n = 0; n < 100; n += 1) {
-    const answer = await fetch(`${url}/llms.txt`).catch(() => undefined);
-    if (answer && answer.ok && (await answer.text()).includes("Tea")) return { child, url };
-    await sleep(100);
-  }
-  child.kill();
-  throw new Error("frontdesk has not read the site");
+  const desk = await run(frontdesk, at, "webmcp", configuration(listen, admin, upstream), () => answers(`${url}/llms.txt`, "Tea"));
+  return { desk, url };
 }
 
 /** Opens a page: what it asked for, what the browser complained about, and whether the script is in it. */
@@ -108,7 +87,7 @@ async function opened(browser, url) {
 async function main() {
   const calls = [];
   const server = await site(calls);
-  const { child, url } = await started(server.address().port);
+  const { desk, url } = await started(server.address().port);
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   try {
     const { tab, loads } = await opened(browser, `${url}/`);
@@ -137,7 +116,7 @@ async function main() {
     say("webmcp: nothing where the policy does not allow it, and where there is none");
   } finally {
     await browser.close();
-    child.kill();
+    await desk.close();
     server.close();
   }
 }

@@ -1,11 +1,7 @@
 // What the page is about: a site, a harness that hands things to a person, Frontdesk between them, and agents that call.
 "use strict";
-const { spawn } = require("node:child_process");
 const { createHash } = require("node:crypto");
-const fs = require("node:fs");
-const http = require("node:http");
-const net = require("node:net");
-const path = require("node:path");
+const { freePort, listening, run } = require("./started.cjs");
 
 const TOKEN = "token-of-the-operator";
 const KEY = "key-of-an-agent";
@@ -13,27 +9,15 @@ const KEY = "key-of-an-agent";
 const NAME = "<img src=x onerror=\"window.hacked=1\">'&";
 
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-
-async function freePort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await new Promise((done) => server.once("listening", done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 function serve(answer) {
-  return new Promise((done) => {
-    const server = http.createServer((request, response) => {
-      const pieces = [];
-      request.on("data", (piece) => pieces.push(piece));
-      request.on("end", () => {
-        const [status, type, text] = answer(request, Buffer.concat(pieces).toString());
-        response.writeHead(status, { "Content-Type": type }).end(text);
-      });
+  return listening((request, response) => {
+    const pieces = [];
+    request.on("data", (piece) => pieces.push(piece));
+    request.on("end", () => {
+      const [status, type, text] = answer(request, Buffer.concat(pieces).toString());
+      response.writeHead(status, { "Content-Type": type }).end(text);
     });
-    server.listen(0, "127.0.0.1", () => done(server));
   });
 }
 
@@ -134,18 +118,13 @@ async function open(frontdesk, at) {
   const servers = [await serve(site), await serve(harness)];
   const ports = { http: await freePort(), admin: await freePort() };
   [ports.site, ports.harness] = servers.map((server) => server.address().port);
-  const file = path.join(at, "frontdesk.toml");
-  fs.writeFileSync(file, configuration(ports));
-  const log = fs.openSync(path.join(at, "frontdesk.log"), "w");
-  const child = spawn(frontdesk, ["run", "--config", file], { cwd: at, stdio: ["ignore", log, log] });
   const desk = `http://127.0.0.1:${ports.http}`;
   const admin = `http://127.0.0.1:${ports.admin}`;
-  for (let n = 0; ; n += 1) {
+  const isReady = async () => {
     const ready = await fetch(`${admin}/readyz?verbose`).then((answer) => answer.text(), () => "");
-    if (ready.includes("harness") && !ready.includes("is away")) break;
-    if (n > 200 || child.exitCode !== null) throw new Error(fs.readFileSync(path.join(at, "frontdesk.log"), "utf8"));
-    await sleep(50);
-  }
+    return ready.includes("harness") && !ready.includes("is away");
+  };
+  const { file, close } = await run(frontdesk, at, "frontdesk", configuration(ports), isReady);
   const call = (where, input, headers = {}) => fetch(desk + where, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
@@ -160,11 +139,10 @@ async function open(frontdesk, at) {
     poll: async (accepted) => (await fetch(new URL(accepted.poll, desk), { headers: bearer })).json(),
     search: (headers = bearer) => call("/agent/items/search", {}, headers),
     async close() {
-      child.kill("SIGTERM");
-      await new Promise((done) => (child.exitCode === null ? child.once("exit", done) : done()));
+      await close();
       servers.forEach((server) => server.close());
     },
   };
 }
 
-module.exports = { open, freePort, sleep, NAME, TOKEN };
+module.exports = { open, NAME, TOKEN };

@@ -5,15 +5,10 @@ use frontdesk_base::media::{essence, is_json};
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use crate::{template_place::Place, template_syntax, xml};
-
-/// What a body is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Media {
-    Json,
-    Xml,
-    Form,
-}
+use crate::{
+    template_place::{Media, Place},
+    template_syntax, xml,
+};
 
 /// A compiled template.
 #[derive(Debug, Clone, PartialEq, Eq)]

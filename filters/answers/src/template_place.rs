@@ -1,6 +1,12 @@
 //! Where in a template a value would stand: only where it is a value to every reader, and never where it would be syntax.
 
-use super::template::Media;
+/// What a body is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Media {
+    Json,
+    Xml,
+    Form,
+}
 
 /// A template, read up to a value.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A busy machine may stretch the work this many times; then it ends whatever it has cost.
+/// The work also ends after this many times its limit on the clock, however little CPU time it has used.
 const LONGEST_WAIT: u32 = 4;
 
 /// The work that is left for one document. It belongs to the thread that began it.

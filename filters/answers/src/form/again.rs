@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use frontdesk_page::content::css::{self, Element};
+use frontdesk_page::content::css::{self, Element, all};
 
 use super::{
     clock::Clock,
-    control::{Control, Kind},
-    find::{FoundForm, all},
+    control::{Control, names_of_fields},
 };
 
 /// Words in a class or an id that mark a message about a mistake, however the name is put together.
@@ -28,21 +27,16 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    pub(super) fn of(form: &FoundForm<'_>) -> Self {
-        let messages = messages(&form.root, form.clock).into_iter().map(|(text, _)| text).collect();
-        Self { fields: fields(&form.controls), messages }
+    /// `root`: the page's.
+    pub(super) fn of(controls: &[Control<'_>], root: &Element<'_>, clock: &Clock) -> Self {
+        let messages = messages(root, clock).into_iter().map(|(text, _)| text).collect();
+        Self { fields: names_of_fields(controls), messages }
     }
 
     /// The messages of a page about mistakes that were not on the form's page.
     pub(super) fn new_messages<'t>(&self, root: &Element<'t>, clock: &Clock) -> Vec<(String, Element<'t>)> {
         messages(root, clock).into_iter().filter(|(text, _)| !self.messages.contains(text)).collect()
     }
-}
-
-/// The names of the fields that people fill in.
-pub(super) fn fields(controls: &[Control<'_>]) -> BTreeSet<String> {
-    let seen = controls.iter().filter(|control| !control.is_button() && control.kind != Kind::Hidden);
-    seen.map(|control| control.name.clone()).filter(|name| !name.is_empty()).collect()
 }
 
 /// The messages of a page about mistakes, the innermost elements alone.
@@ -60,7 +54,7 @@ fn messages<'t>(root: &Element<'t>, clock: &Clock) -> Vec<(String, Element<'t>)>
     let marked: Vec<Element<'t>> = all("[class], [id]", root)
         .into_iter()
         .take_while(|_| clock.is_running())
-        .filter(|element| is_message(element) && is_shown(element))
+        .filter(|element| is_message(element) && css::is_shown(element))
         .filter(|element| all("input, select, textarea, form", element).is_empty() && !is_control(element))
         .collect();
     let around: HashSet<_> =
@@ -75,28 +69,9 @@ fn messages<'t>(root: &Element<'t>, clock: &Clock) -> Vec<(String, Element<'t>)>
 
 /// Whether a class or an id marks a mistake: `form-error`, `fieldError`, `alert_danger`; not `no-errors`.
 fn is_mark(name: &str) -> bool {
-    let mut words: Vec<String> = vec![String::new()];
-    let mut was_small = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() || c.is_ascii_uppercase() && was_small {
-            words.push(String::new());
-        }
-        was_small = c.is_ascii_lowercase();
-        if let Some(last) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
-            last.push(c.to_ascii_lowercase());
-        }
-    }
+    let words = css::words_of_name(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     has(&MARKS) && !has(&OPPOSITES)
-}
-
-/// Whether people see an element, as far as the page itself says.
-fn is_shown(element: &Element<'_>) -> bool {
-    let is_away = |one: &Element<'_>| {
-        let style = css::attribute(one, "style").unwrap_or_default().to_ascii_lowercase();
-        one.has_attr("hidden") || style.split_whitespace().collect::<String>().contains("display:none")
-    };
-    !is_away(element) && !element.ancestors_it(None).any(|above| is_away(&above))
 }
 
 fn is_control(element: &Element<'_>) -> bool {

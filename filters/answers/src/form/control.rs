@@ -1,9 +1,11 @@
 //! A control of a form, as far as it matters for what is sent.
 
-use frontdesk_base::fault::Refusal;
-use frontdesk_page::content::css::{self, Element};
+use std::collections::BTreeSet;
 
-use super::{clock::Clock, find::all, value};
+use frontdesk_base::fault::Refusal;
+use frontdesk_page::content::css::{self, Element, all};
+
+use super::{clock::Clock, value};
 
 /// An input, a select, a text area or a button.
 #[derive(Clone)]
@@ -43,6 +45,12 @@ pub(super) struct Choice {
     pub(super) label: String,
     pub(super) is_chosen: bool,
     pub(super) is_disabled: bool,
+}
+
+/// The names of the fields that people fill in.
+pub(super) fn names_of_fields(controls: &[Control<'_>]) -> BTreeSet<String> {
+    let seen = controls.iter().filter(|control| !control.is_button() && control.kind != Kind::Hidden);
+    seen.map(|control| control.name.clone()).filter(|name| !name.is_empty()).collect()
 }
 
 impl<'t> Control<'t> {

@@ -9,14 +9,14 @@ use frontdesk_base::{
 };
 use frontdesk_page::content::{
     MAX_BYTES,
-    css::{self, Css, Element, Tree},
+    css::{self, Element, Tree, all},
 };
 use url::{Position, Url};
 
 use super::{
-    Form, again,
+    Form,
     clock::Clock,
-    control::{Control, Kind},
+    control::{self, Control, Kind},
 };
 use crate::{
     answered::{Answered, too_large, unknown_encoding},
@@ -122,7 +122,7 @@ impl<'p> Page<'p> {
             && self.leading_to(action).chain(self.by_button(action)).take_while(|_| self.clock.is_running()).any(
                 |form| {
                     let controls = controls(&form, &root, &self.clock);
-                    is_post(&form, &controls) && again::fields(&controls).is_superset(fields)
+                    is_post(&form, &controls) && control::names_of_fields(&controls).is_superset(fields)
                 },
             )
     }
@@ -278,10 +278,6 @@ fn check_one_of_each_group(controls: &mut [Control<'_>]) {
     for control in controls.iter_mut().rev().filter(|control| control.kind == Kind::Radio && control.is_checked) {
         control.is_checked = groups.insert(control.name.clone());
     }
-}
-
-pub(super) fn all<'t>(selector: &str, root: &Element<'t>) -> Vec<Element<'t>> {
-    Css::parse(selector).map(|css| css.all(root).collect()).unwrap_or_default()
 }
 
 pub(super) fn login_required() -> Refusal {

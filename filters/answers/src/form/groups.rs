@@ -7,11 +7,11 @@ use std::{
 };
 
 use frontdesk_base::fault::Refusal;
-use frontdesk_page::content::css;
+use frontdesk_page::content::css::{self, all};
 
 use super::{
     control::{Control, Kind},
-    find::{FoundForm, all},
+    find::FoundForm,
 };
 
 /// The longest label, in bytes. A longer one is a text around the control, and no name for it.

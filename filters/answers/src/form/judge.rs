@@ -7,7 +7,7 @@ use frontdesk_base::{
     schema::Violation,
 };
 use frontdesk_config::FormDone;
-use frontdesk_page::content::css::{self, Element};
+use frontdesk_page::content::css::{self, Element, all};
 use http::{Method, StatusCode};
 use url::form_urlencoded;
 
@@ -15,7 +15,7 @@ use super::{
     Filled, Form,
     clock::Clock,
     control::Control,
-    find::{Page, all, asks_for_password_in, path},
+    find::{Page, asks_for_password_in, path},
     mask::Mask,
 };
 use crate::{answered::Answered, extract::changed, kind::Kind};
@@ -23,6 +23,8 @@ use crate::{answered::Answered, extract::changed, kind::Kind};
 /// The most of the site's own words, and the longest of them in characters.
 const MOST_WORDS: usize = 20;
 const LONGEST_WORD: usize = 300;
+/// How much of one text is searched for hidden values, in characters; no more of it can be shown.
+const MOST_SEARCHED: usize = 4 * LONGEST_WORD;
 
 /// What a segment of the path, or a value of the query, is called where people sign in; an extension (`login.php`) aside.
 const SIGN_IN: [&str; 14] = [
@@ -86,7 +88,7 @@ impl Form {
         if let (Some(failed), Some(page)) = (&self.failed, &page) {
             let (root, clock) = (page.root(), Clock::started());
             let found = failed.all(&root).map(|element| (css::text(&element), element));
-            let words = violations(found.take_while(|_| clock.is_running()), &root, sent.filled, ours);
+            let words = violations(found, (&root, &clock), sent.filled, ours);
             if words.is_empty() && !clock.is_running() {
                 return unclear(UNCLEAR);
             }
@@ -99,7 +101,7 @@ impl Form {
             let found = sent.filled.before.new_messages(&root, &clock).into_iter();
             // A page about a fault of the site itself says nothing about the form.
             let found = found.filter(|_| sent.last_status.is_success());
-            let words = violations(found, &root, sent.filled, ours);
+            let words = violations(found, (&root, &clock), sent.filled, ours);
             return if words.is_empty() { unclear(SHOWN_AGAIN) } else { refused(words) };
         }
         let is_done = match &self.done {
@@ -155,17 +157,18 @@ impl Form {
     }
 }
 
-/// The site's words about a failure, each under the name of the input that it is about.
+/// The site's words about a failure, each under the name of the input that it is about, as far as time allows.
 fn violations<'t>(
     found: impl Iterator<Item = (String, Element<'t>)>,
-    root: &Element<'t>,
+    (root, clock): (&Element<'t>, &Clock),
     filled: &Filled,
     ours: &dyn Fn(&str) -> String,
 ) -> Vec<Violation> {
     let mask = masked(root, filled);
-    let found = found.filter(|(text, _)| !text.is_empty()).take(MOST_WORDS);
+    let found = found.take_while(|_| clock.is_running()).filter(|(text, _)| !text.is_empty()).take(MOST_WORDS);
     found
         .map(|(text, element)| {
+            let text: String = text.chars().take(MOST_SEARCHED).collect();
             let text: String = mask.hides(&text).chars().take(LONGEST_WORD).collect();
             match about(&element, root, &filled.put_in) {
                 Some(name) => Violation::of(&ours(&name), &text),

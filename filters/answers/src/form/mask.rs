@@ -1,5 +1,7 @@
 //! The site's own words without what its form had hidden: a token against forgery is between the site and its form.
 
+use std::collections::HashSet;
+
 use url::form_urlencoded;
 
 use super::shown::SECRET;
@@ -9,6 +11,8 @@ const MASK: &str = "[redacted:hidden-field]";
 /// A hidden value of so many bytes, with a digit, is taken out where it is a word of its own. A shorter one may be any
 /// number or word.
 const SHORT: usize = 4;
+/// The most values that are looked for. Where there are more, no text is shown: it could hold any of them.
+const MOST: usize = 4_000;
 
 /// The hidden values of a form and of the page that answers it.
 #[derive(Debug, Default)]
@@ -17,13 +21,19 @@ pub(super) struct Mask {
     anywhere: Vec<String>,
     /// Taken out as words.
     words: Vec<String>,
+    /// There were too many values to look for.
+    hides_all: bool,
 }
 
 impl Mask {
     /// The mask for these values, but for those that the caller put in.
     pub(super) fn of<'v>(hidden: impl Iterator<Item = &'v str>, put_in: &[(String, String)]) -> Self {
         let mut mask = Self::default();
-        for value in hidden.filter(|value| put_in.iter().all(|(_, given)| given != value)) {
+        let given: HashSet<&str> = put_in.iter().map(|(_, value)| value.as_str()).collect();
+        for (count, value) in hidden.filter(|value| !given.contains(value)).enumerate() {
+            if count == MOST {
+                return Self { hides_all: true, ..Self::default() };
+            }
             let value = value.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase();
             if value.len() >= SECRET {
                 let form: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
@@ -42,6 +52,9 @@ impl Mask {
 
     /// A text without the hidden values.
     pub(super) fn hides(&self, text: &str) -> String {
+        if self.hides_all {
+            return MASK.to_owned();
+        }
         let mut text = text.to_owned();
         for secret in &self.anywhere {
             text = without(&text, secret, &|_, _| true);
@@ -122,6 +135,14 @@ mod tests {
         ] {
             assert_eq!(masked(&hidden, text), shown, "{text}");
         }
+    }
+
+    #[test]
+    fn more_values_than_are_looked_for_hide_every_word() {
+        let values: Vec<String> = (0..=MOST).map(|n| format!("token-{n}")).collect();
+        let masked = |values: &[String]| Mask::of(values.iter().map(String::as_str), &[]).hides("Too short");
+        assert_eq!(masked(&values[..MOST]), "Too short");
+        assert_eq!(masked(&values), MASK);
     }
 
     #[test]

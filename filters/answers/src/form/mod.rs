@@ -125,7 +125,7 @@ impl Form {
         let entries = fill::entries(&form, submitter.as_ref(), inputs)?;
         let mut filled = encode::request(&form, submitter.as_ref(), method, entries, (inputs, boundary))?;
         if self.says_nothing() {
-            filled.before = again::Before::of(&form);
+            filled.before = again::Before::of(&form.controls, &form.root, form.clock);
         }
         Ok(filled)
     }

@@ -25,7 +25,7 @@ use super::{
     },
     envelope::{INVALID_PARAMS, Problem},
     era::{Era, META_CAPABILITIES},
-    message::Request,
+    message::{Request, action},
     missing::{self, Missing},
 };
 
@@ -159,10 +159,6 @@ pub(super) async fn resume(
     };
     missing::merge(question, capability.and_then(|capability| capability.input_schema.as_ref()), &inputs);
     Ok(Resumed { may_ask, inputs })
-}
-
-pub(super) fn action(answer: &Map<String, Value>) -> Option<&str> {
-    answer.get("action").and_then(Value::as_str)
 }
 
 /// Whether a person agreed; `None`: they were asked, and their answer is none.

@@ -11,6 +11,11 @@ use frontdesk_desk::Incoming;
 
 pub(super) use super::super::jsonrpc::{Message, Request};
 
+/// What a person did with a request of ours: `accept`, `decline` or `cancel`.
+pub(super) fn action(answer: &Map<String, Value>) -> Option<&str> {
+    answer.get("action").and_then(Value::as_str)
+}
+
 impl Request {
     /// The name of the called tool.
     pub(super) fn tool(&self) -> Option<&str> {

@@ -1,7 +1,7 @@
 //! Inputs that a call lacks, asked of the person with a form: the model that calls did not know them, and need not guess.
 //!
-//! A form is flat, so only texts, numbers, choices and yes or no can be asked for. What a form must not ask for, a
-//! password or the number of a card, is told to the model as missing instead, as is every other mistake.
+//! A form is flat, so it asks for texts, numbers, choices and yes or no alone. It must not ask for a password or the number
+//! of a card: the model is told that these are missing, as it is told every other mistake.
 
 use frontdesk_base::fault::Fault;
 use frontdesk_config::Capability;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::ahp::{Question, Turn},
-    elicitation::action,
+    message::action,
 };
 
 /// Maximum inputs in one form.
@@ -18,11 +18,22 @@ const MOST: usize = 16;
 const LONGEST: usize = 3072;
 /// Formats that a form knows.
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
-/// Names of inputs that no form asks for: exactly these, and those that contain one of the others.
-const SECRET: [&str; 4] = ["pin", "tan", "otp", "iban"];
-const SECRETS: [&str; 9] =
-    ["password", "passwort", "passwd", "passphrase", "secret", "token", "apikey", "cardnumber", "creditcard"];
-const SECRET_CODES: [&str; 2] = ["cvv", "cvc"];
+/// Inputs with one of these names are not asked for with a form.
+const SECRET_NAMES: [&str; 4] = ["pin", "tan", "otp", "iban"];
+/// The same for inputs whose name contains one of these.
+const SECRET_WORDS: [&str; 11] = [
+    "password",
+    "passwort",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "cardnumber",
+    "creditcard",
+    "cvv",
+    "cvc",
+];
 
 /// What a call lacks.
 #[derive(Debug, PartialEq)]
@@ -86,8 +97,8 @@ fn is_secret(name: &str, schema: &Value) -> bool {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     schema["format"] == "password"
         || schema["writeOnly"] == true
-        || SECRET.contains(&name.as_str())
-        || SECRETS.into_iter().chain(SECRET_CODES).any(|secret| name.contains(secret))
+        || SECRET_NAMES.contains(&name.as_str())
+        || SECRET_WORDS.iter().any(|secret| name.contains(secret))
 }
 
 /// The schema of one input, as a form may have it; `None`: no form asks for it.

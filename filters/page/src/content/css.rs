@@ -81,6 +81,11 @@ impl Css {
     }
 }
 
+/// The elements below `root` that a selector of ours names. One that cannot be read names none.
+pub fn all<'a>(selector: &str, root: &Element<'a>) -> Vec<Element<'a>> {
+    Css::parse(selector).map(|css| css.all(root).collect()).unwrap_or_default()
+}
+
 /// An element's name, in small letters.
 pub fn name(element: &Element<'_>) -> String {
     walk::name(element)
@@ -89,6 +94,16 @@ pub fn name(element: &Element<'_>) -> String {
 /// An attribute's value, trimmed; `None` where it is missing.
 pub fn attribute(element: &Element<'_>, name: &str) -> Option<String> {
     walk::attribute(element, name)
+}
+
+/// The words of a class or an id, in small letters: `no-errors`, `formError` and `form_error` have two each.
+pub fn words_of_name(name: &str) -> Vec<String> {
+    walk::words_of_name(name)
+}
+
+/// Whether people see an element, as far as it and those around it say.
+pub fn is_shown(element: &Element<'_>) -> bool {
+    !walk::is_hidden(element) && !element.ancestors_it(None).any(|above| walk::is_hidden(&above))
 }
 
 /// The text of an element as people read it: runs of white space as one space, blocks apart from each other.

@@ -312,7 +312,7 @@ impl Pruning<'_> {
     }
 }
 
-/// Whether a box beside the pictures is what a page of a shop is about: schema.org's microdata says so.
+/// Whether an aside describes the product that a shop's page is about, by schema.org's microdata.
 fn is_product(aside: &NodeRef<'_>) -> bool {
     aside.descendants_it().any(|node| has_word(&node, "itemprop", &["description", "offers", "price"]))
 }

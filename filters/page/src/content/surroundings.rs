@@ -3,7 +3,7 @@
 
 use dom_query::NodeRef;
 
-use super::walk::{attribute, name};
+use super::walk::{attribute, name, words_of_name};
 
 /// Words in a class or an id, alone or joined by `-`, `_` or a capital letter.
 const WORDS: [&str; 52] = [
@@ -70,31 +70,11 @@ pub(super) fn is_beside(node: &NodeRef<'_>) -> bool {
         return false;
     }
     ["class", "id", "data-component", "data-module"].iter().filter_map(|named| attribute(node, named)).any(|names| {
-        let mut words = Vec::new();
-        names.split_ascii_whitespace().for_each(|joined| split(joined, &mut words));
+        let words: Vec<String> = names.split_ascii_whitespace().flat_map(words_of_name).collect();
         // A class as "no-comments" or "has-sidebar" tells how a page looks.
         words.iter().any(|word| WORDS.contains(&word.as_str()))
             && !words
                 .iter()
                 .any(|word| matches!(word.as_str(), "no" | "has" | "with" | "without" | "not" | "body" | "content"))
     })
-}
-
-/// The words of one name, in small letters.
-fn split(joined: &str, words: &mut Vec<String>) {
-    let mut word = String::new();
-    let mut after_small = false;
-    for letter in joined.chars() {
-        let is_border = !letter.is_alphanumeric();
-        if (is_border || letter.is_uppercase() && after_small) && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        if !is_border {
-            word.extend(letter.to_lowercase());
-        }
-        after_small = letter.is_lowercase();
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
 }

@@ -40,6 +40,27 @@ pub(super) fn is_hidden(node: &NodeRef<'_>) -> bool {
     })
 }
 
+/// The words of one class or id, in small letters: `no-errors`, `formError` and `form_error` have two each.
+pub(super) fn words_of_name(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut after_small = false;
+    for letter in name.chars() {
+        let is_border = !letter.is_alphanumeric();
+        if (is_border || letter.is_uppercase() && after_small) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if !is_border {
+            word.extend(letter.to_lowercase());
+        }
+        after_small = letter.is_lowercase();
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
 /// How many letters of text lie below, white space and what nobody reads apart.
 pub(super) fn weight(node: &NodeRef<'_>) -> usize {
     letters(node, &[])

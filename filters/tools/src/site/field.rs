@@ -1,7 +1,7 @@
 //! A field of a form as a JSON Schema of its input.
 
 use frontdesk_base::schema::{Referred, Schema};
-use frontdesk_page::content::css::{self, Css, Element};
+use frontdesk_page::content::css::{self, Element, all};
 use serde_json::{Map, Value, json};
 
 /// The most controls of a form that are looked at.
@@ -186,8 +186,4 @@ fn label(control: &Element<'_>, root: &Element<'_>) -> String {
 
 pub(super) fn clipped(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(160).collect()
-}
-
-pub(super) fn all<'t>(selector: &str, root: &Element<'t>) -> Vec<Element<'t>> {
-    Css::parse(selector).map(|css| css.all(root).collect()).unwrap_or_default()
 }

@@ -1,11 +1,11 @@
 //! A form of a page as a capability, or why it is left out. Where its buttons lead to several addresses, it is several.
 
-use frontdesk_page::content::css::{self, Element};
+use frontdesk_page::content::css::{self, Element, all};
 use serde_json::Value;
 use url::{Position, Url};
 
 use super::{
-    field::{Field, all, clipped, fields},
+    field::{Field, clipped, fields},
     private,
 };
 
@@ -116,7 +116,7 @@ fn read_way(
     if (target.host_str(), target.port_or_known_default()) != (at.host_str(), at.port_or_known_default()) {
         return Err(format!("it is sent to another site, {}", target.host_str().unwrap_or_default()));
     }
-    if let Some(why) = private::reason(form, &path) {
+    if let Some(why) = private::reason(form, &target) {
         return Err(why.to_owned());
     }
     let mut fixed: Vec<(String, String)> = Vec::new();

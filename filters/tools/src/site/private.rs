@@ -2,15 +2,14 @@
 //! so in a field's type, an address, a name, or the words that people read.
 
 use frontdesk_filters::firewall;
-use frontdesk_page::content::css::{self, Element};
-
-use super::field::all;
+use frontdesk_page::content::css::{self, Element, all};
+use url::{Position, Url};
 
 /// Words in the address or name of such forms.
 const CALLED: [(&str, &[&str]); 4] = [
     (
         "it is there to sign in or out",
-        &["login", "signin", "sign-in", "sign_in", "logon", "logout", "signout", "session", "anmelden", "connexion"],
+        &["login", "signin", "sign-in", "sign_in", "logon", "logout", "signout", "/session", "anmelden", "connexion"],
     ),
     (
         "it is there to register",
@@ -35,7 +34,7 @@ const CALLED: [(&str, &[&str]); 4] = [
     ("it is for those who run the site", &["admin", "wp-admin", "backend", "manage/"]),
 ];
 /// The word for a password, as forms to recover one have it in their address, their fields or their text.
-const PASSWORD: [&str; 27] = [
+const PASSWORD: [&str; 25] = [
     "password",
     "passwd",
     "passwort",
@@ -53,17 +52,17 @@ const PASSWORD: [&str; 27] = [
     "salasana",
     "hasło",
     "heslo",
-    "jelszó",
-    "jelszo",
+    "jelsz",
     "slaptaž",
     "slaptaz",
     "şifre",
-    "пароль",
-    "пароля",
+    "парол",
     "密码",
     "パスワード",
     "비밀번호",
 ];
+/// The name of a protocol by which people sign in with another site's account.
+const OPEN_ID: [&str; 2] = ["openid", "open_id"];
 /// What a button says that registers.
 const REGISTER: [&str; 12] = [
     "register",
@@ -84,8 +83,8 @@ const CAPTCHA: &str =
     ".g-recaptcha, .h-captcha, .cf-turnstile, .frc-captcha, [data-sitekey], input[name*=captcha], iframe[src*=captcha]";
 const BUTTONS: &str = "button, input[type=submit], input[type=image], input[type=button]";
 
-/// Why an agent has no business with a form that is sent to `path`; `None`: it may be called.
-pub(super) fn reason(form: &Element<'_>, path: &str) -> Option<&'static str> {
+/// Why an agent has no business with a form that is sent to `target`; `None`: it may be called.
+pub(super) fn reason(form: &Element<'_>, target: &Url) -> Option<&'static str> {
     if !all("input[type=password]", form).is_empty() {
         return Some("it asks for a password");
     }
@@ -95,12 +94,12 @@ pub(super) fn reason(form: &Element<'_>, path: &str) -> Option<&'static str> {
     if !all(CAPTCHA, form).is_empty() {
         return Some("it has a CAPTCHA, which only a person can solve");
     }
-    if firewall::is_hidden(path) {
+    if firewall::is_hidden(target.path()) {
         return Some("firewall.hide keeps its address in");
     }
     let attribute = |element: &Element<'_>, name: &str| css::attribute(element, name).unwrap_or_default();
     let id = Some(attribute(form, "id")).filter(|id| !id.is_empty()).unwrap_or_else(|| attribute(form, "name"));
-    let called = format!("{path} {id}").to_lowercase();
+    let called = format!("{} {id}", &target[Position::BeforePath..Position::AfterQuery]).to_lowercase();
     if let Some((why, _)) = CALLED.iter().find(|(_, words)| words.iter().any(|word| called.contains(word))) {
         return Some(why);
     }
@@ -112,10 +111,13 @@ pub(super) fn reason(form: &Element<'_>, path: &str) -> Option<&'static str> {
             words += &attribute(field, name).to_lowercase();
         }
     }
+    if OPEN_ID.iter().any(|word| words.contains(word)) {
+        return Some("it is there to sign in or out");
+    }
     if PASSWORD.iter().any(|word| words.contains(word)) {
         return Some("it is about a password");
     }
-    // A button with these words behind one address of mail subscribes to letters.
+    // With one or two fields, "Sign up" subscribes to a newsletter.
     let asked = fields.iter().filter(|field| {
         !matches!(attribute(field, "type").to_ascii_lowercase().as_str(), "hidden" | "submit" | "image" | "button")
     });

@@ -49,7 +49,8 @@ fn searches_forms_and_feeds_become_capabilities() {
         "\"required\" = [\"email\", \"msg_text\"]",
         "name = \"Shop\" # review: the title of the start page",
         "summary = \"Send the form at /contact/send (email: {{ input.email }}, msg_text: {{ input.msg_text }})\
-         {% if input.topic %}, topic: {{ input.topic }}{% endif %}{% if input.copy %}, copy: {{ input.copy }}{% endif %}\"",
+         {% if input.topic is defined %}, topic: {{ input.topic }}{% endif %}\
+         {% if input.copy is defined %}, copy: {{ input.copy }}{% endif %}\"",
         "id = \"news.feed\"",
         "# left out: a form on /: it asks for a password",
     ] {
@@ -112,6 +113,8 @@ fn what_agents_have_no_business_with_is_left_out() {
             "register",
         ),
         ("<form action=/go method=post><p>Passwort vergessen?<input name=mail><button>Los</button></form>", "password"),
+        ("<form action='/?login=yes' method=post><input name=who></form>", "sign in"),
+        ("<form action=/go><input name=openid_url><button>Go</button></form>", "sign in"),
         ("<form action=/go method=post><input name=mail placeholder='Votre mot de passe'></form>", "password"),
         ("<form action=/x method=post><input name=a><input autocomplete=cc-number name=n></form>", "card"),
         ("<form action=/x method=post><input name=a><div class=g-recaptcha></div></form>", "CAPTCHA"),

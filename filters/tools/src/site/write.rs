@@ -159,7 +159,7 @@ fn capability(page: &mut Lines, found: &Found, ids: &mut HashSet<String>) {
 }
 
 /// What a person is asked, with the inputs: those that have to be there first, the others only where they are there. A
-/// template that names a missing input cannot be used.
+/// template that names a missing input cannot be used. Zero and false are there, and are shown.
 fn summary(found: &Found) -> String {
     let (needed, others): (Vec<_>, Vec<_>) = found.fields.iter().partition(|field| field.is_required);
     let told = |field: &&Field| format!("{0}: {{{{ input.{0} }}}}", field.ours());
@@ -169,7 +169,7 @@ fn summary(found: &Found) -> String {
         summary += &format!(" ({})", needed.join(", "));
     }
     for field in others.iter().take(MOST_TOLD.saturating_sub(needed.len())) {
-        summary += &format!("{{% if input.{} %}}, {}{{% endif %}}", field.ours(), told(field));
+        summary += &format!("{{% if input.{} is defined %}}, {}{{% endif %}}", field.ours(), told(field));
     }
     summary
 }
