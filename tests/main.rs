@@ -128,6 +128,7 @@ mod proxy_protocol;
 mod purchase_crash;
 mod recipe_failures;
 mod recipes;
+mod red_team;
 mod redirects;
 mod redis_ways;
 mod reframing;
