@@ -94,6 +94,7 @@ mod import_calls;
 mod import_cycles;
 mod import_site;
 mod inspect;
+mod issuers;
 mod kept_connections;
 mod key_sets;
 mod keys_and_hosts;

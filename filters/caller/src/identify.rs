@@ -16,6 +16,7 @@ use url::Url;
 use super::{
     Agent, Caller, Granted, Proof, Rejected,
     authorization::bearer,
+    issuers::Issuers,
     key::ApiKeys,
     key_set::KeySet,
     link::{Link, Token as LinkToken},
@@ -26,7 +27,7 @@ use super::{
     token::{Token, Tokens},
     token_service::{Exchange, Introspection, TokenServer},
 };
-use frontdesk_config::{Jwks, Login, Settings};
+use frontdesk_config::{Issuer, Jwks, Login, Settings};
 use frontdesk_state::{Subject, keep_past};
 
 /// The API key's header (AHP §8.2).
@@ -39,6 +40,7 @@ const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 
 /// The configuration key that problems with the token key set are reported under.
 const JWKS: &str = "auth.jwks";
+const SERVERS: &str = "auth.authorization_servers";
 
 /// A request's head, as far as it says who is asking.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +65,7 @@ pub struct Callers {
     keys: ApiKeys,
     /// The name, the counted subject and the scopes of each API key.
     names: Vec<(Arc<str>, Subject, Arc<[String]>)>,
-    tokens: Option<Tokens>,
+    tokens: Issuers,
     agents: SignedAgents,
     /// What goes on to the site; `None` where no capability is called in the caller's name.
     forwarding: Option<Forwarding>,
@@ -101,7 +103,8 @@ impl Callers {
     pub fn new(settings: &Settings, fetched: &HashMap<String, Bytes>) -> Self {
         let auth = &settings.auth;
         let (mut problems, mut notes) = (Vec::new(), Vec::new());
-        let tokens = auth.jwks.as_ref().map(|jwks| {
+        let mut tokens: Vec<Tokens> = Vec::new();
+        tokens.extend(auth.jwks.as_ref().map(|jwks| {
             let bytes = match jwks {
                 // An empty placeholder, to be filled later.
                 Jwks::Text(text) if text.trim() == "{}" => Some(&b"{\"keys\":[]}"[..]),
@@ -123,7 +126,19 @@ impl Callers {
                 }
             });
             Tokens::new(auth.issuer.clone(), auth.audience.clone(), keys)
-        });
+        }));
+        for Issuer { url, audiences } in settings.issuers() {
+            let keys = fetched.get(url).map(|bytes| KeySet::parse(bytes));
+            problems.extend(
+                keys.iter()
+                    .flatten()
+                    .filter(|keys| keys.is_empty())
+                    .map(|_| format!("{SERVERS}: {url} has no key to verify tokens with")),
+            );
+            let keys = keys.and_then(Result::ok);
+            tokens.push(Tokens::of_issuer(url, audiences, keys, !tokens.is_empty()));
+        }
+        let tokens = Issuers::new(tokens);
         let (agents, more) = SignedAgents::new(&auth.signed_agents.keys, fetched);
         problems.extend(more);
         Self {
@@ -180,9 +195,9 @@ impl Callers {
         let presented = only(request.headers, &header::AUTHORIZATION).ok()??;
         let presented = std::str::from_utf8(bearer(presented)?).ok()?;
         let is_ours = self.keys.find(presented.as_bytes()).is_some()
-            || self.tokens.as_ref().is_some_and(|tokens| {
-                // A token that is verified here, or is known to be wrong, needs no question.
-                !tokens.verify(presented, request.now).is_err_and(Rejected::may_be_for_the_site)
+            // A token that is verified here, or is known to be wrong, needs no question.
+            || self.tokens.verify(presented, request.now).is_some_and(|verified| {
+                !verified.is_err_and(Rejected::may_be_for_the_site)
             });
         if is_ours {
             return None;
@@ -278,12 +293,20 @@ impl Callers {
         }
         let goes_on = !on_page && self.forwarding.as_ref().is_some_and(|forwarding| forwarding.unverified);
         let presented = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed);
-        let verified = match (introspected, &self.tokens) {
-            (Some(Introspected(Said::Token(verified))), _) => verified,
-            (Some(Introspected(Said::Link(_))), _) => return Err(Rejected::TokenNotValid),
-            (None, Some(tokens)) if on_page => presented.and_then(|presented| tokens.verify_if_ours(presented, now)),
-            (None, Some(tokens)) => presented.and_then(|presented| tokens.verify(presented, now)),
-            (None, None) => {
+        let by_issuer = || match presented {
+            _ if self.tokens.is_empty() => None,
+            Err(why) => Some(Err(why)),
+            Ok(presented) if on_page => self.tokens.verify_if_ours(presented, now),
+            Ok(presented) => self.tokens.verify(presented, now),
+        };
+        let verified = match introspected {
+            Some(Introspected(Said::Token(verified))) => Some(verified),
+            Some(Introspected(Said::Link(_))) => return Err(Rejected::TokenNotValid),
+            None => by_issuer(),
+        };
+        let verified = match verified {
+            Some(verified) => verified,
+            None => {
                 if self.introspects() && !goes_on {
                     // The authorization server was not asked: too many wrong credentials came from this address.
                     return Err(Rejected::TokenNotValid);

@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_filters::{caller::check_key_set, site::without_password};
+use bytes::Bytes;
+use frontdesk_filters::{
+    caller::{check_key_set, keys_url, metadata_urls},
+    site::without_password,
+};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -36,14 +40,18 @@ pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
         to_the_end: false,
         wake: Some(live.keys_wanted()),
         interval: Box::new(move || if every.load(Ordering::Relaxed) { KEYS } else { KEYS_AGAIN }),
-        bound: PATIENCE * 3,
+        // An issuer has up to three addresses of metadata, and one of keys.
+        bound: PATIENCE * 5,
         run: Box::new(move || {
             let (live, outbound, complete) = (live.clone(), outbound.clone(), complete.clone());
             Box::pin(async move {
                 let running = live.current();
                 let mut fetches = JoinSet::new();
-                for url in running.snapshot.settings.key_urls() {
-                    fetches.spawn(fetch(live.clone(), outbound.clone(), url.to_owned()));
+                let settings = &running.snapshot.settings;
+                let issuers: Vec<&str> = settings.issuers().into_iter().map(|issuer| issuer.url).collect();
+                for url in settings.key_urls() {
+                    let is_issuer = issuers.contains(&url);
+                    fetches.spawn(fetch(live.clone(), outbound.clone(), url.to_owned(), is_issuer));
                 }
                 let missing: Vec<String> = fetches.join_all().await.into_iter().flatten().collect();
                 complete.store(missing.is_empty(), Ordering::Relaxed);
@@ -53,9 +61,12 @@ pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     }
 }
 
-/// Fetches one key set. Returns its URL on failure.
-async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<String> {
-    let fetched = outbound.document(&url, KEYS_BOUND, PATIENCE).await;
+/// Fetches one key set, of an issuer by its metadata. Returns its URL on failure.
+async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String, is_issuer: bool) -> Option<String> {
+    let fetched = match is_issuer {
+        true => keys_of_issuer(&outbound, &url).await,
+        false => outbound.document(&url, KEYS_BOUND, PATIENCE).await,
+    };
     let known = match fetched.and_then(|keys| check_key_set(&keys).map(|()| keys)) {
         Ok(keys) => {
             let url = url.clone();
@@ -67,4 +78,16 @@ async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<
         tracing::warn!(url = without_password(&url), why, "keys cannot be fetched; the last keys stay in use");
         url
     })
+}
+
+/// The keys of an issuer, where its metadata says.
+async fn keys_of_issuer(outbound: &Outbound, issuer: &str) -> Result<Bytes, String> {
+    let mut why = "it is no address".to_owned();
+    for url in metadata_urls(issuer) {
+        match outbound.document(&url, KEYS_BOUND, PATIENCE).await.and_then(|said| keys_url(issuer, &said)) {
+            Ok(keys) => return outbound.document(&keys, KEYS_BOUND, PATIENCE).await,
+            Err(other) => why = format!("{url}: {other}"),
+        }
+    }
+    Err(why)
 }
