@@ -131,3 +131,41 @@ async fn backends_with_a_value_in_a_query_are_a_mistake() {
     let said = checked(&site(&origin, &query("user", &wrong)));
     assert!(said.contains("upstream.body_template") && said.contains("variable"), "{said}");
 }
+
+#[tokio::test]
+async fn backends_with_a_value_where_it_would_be_syntax_are_a_mistake() {
+    let origin = origin().await;
+    let read = |kind: &str, template: &str| {
+        let lines = format!(
+            "\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api\"\ncontent_type = \"{kind}\"\nbody_template = '''{template}'''\n"
+        );
+        site(&origin, &query("find", &lines))
+    };
+    let (json, xml, form) = ("application/json", "text/xml", "application/x-www-form-urlencoded");
+    for (kind, template, says) in [
+        // The caller would write the query, in part or as a whole, under whatever name it goes.
+        (json, r#"{"query": {{ input.q }}, "variables": {}}"#, "write \"variables\""),
+        (json, r#"[{"Query": "{ order(id: {{ input.q }}) }"}]"#, "write \"variables\""),
+        (json, r#"{"q": "mutation { drop(id: {{ input.q }}) }"}"#, "write \"variables\""),
+        (json, r#"{"sql": "select {{ input.q }}"}"#, "as a parameter"),
+        (json, r#"{"payload": "{\"id\": \"{{ input.q }}\"}"}"#, "a member of its own"),
+        (json, r#"{"{{ input.q }}": 1}"#, "write the name out"),
+        (form, "query={ order(id: {{ input.q }}) }", "write \"variables\""),
+        (xml, r#"<!DOCTYPE a [<!ENTITY b "{{ input.q }}">]><a>&b;</a>"#, "Leave the DOCTYPE out"),
+        (xml, r#"<!DOCTYPE a [<!ENTITY b "x"> {{ input.q }} ]><a>&b;</a>"#, "Leave the DOCTYPE out"),
+        (xml, r#"<a b="it's" {{ input.q }}="x"/>"#, "outside an attribute's quotes"),
+        (xml, "<a><sql>select {{ input.q }}</sql></a>", "as a parameter"),
+    ] {
+        let said = checked(&read(kind, template));
+        assert!(said.contains("upstream.body_template") && said.contains(says), "{template}: {said}");
+    }
+    for (kind, template) in [
+        (json, r#"{"query": {{ input.q }}, "size": 10}"#),
+        (json, r#"{"text": "Order {{ input.q }}", "sql": "select 1"}"#),
+        (form, "query={{ input.q }}"),
+        (xml, r#"<?xml version="1.0"?><a b='it is ">"'><query>{{ input.q }}</query></a>"#),
+    ] {
+        let said = checked(&read(kind, template));
+        assert!(!said.contains("body_template"), "{template}: {said}");
+    }
+}

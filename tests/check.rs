@@ -1,7 +1,7 @@
 //! Promise: `frontdesk check` finds all mistakes in one run, with their places and the likely intention.
 
-use crate::support::Dir;
 use crate::support::desk::run_to_end;
+use crate::support::{Dir, Tls};
 
 struct Checked {
     code: i32,
@@ -245,6 +245,20 @@ fn check_says_what_to_write_into_a_certificates_file() {
         assert_eq!(checked.code, 1, "{}", checked.said);
         assert!(checked.said.contains("tls.crt: ") && checked.said.contains(says), "{}", checked.said);
     }
+}
+
+#[test]
+fn check_warns_of_a_certificate_that_ends() {
+    let dir = Dir::new();
+    let tls = "[listen]\nhttps = \"127.0.0.1:0\"\n[tls]\ncert = \"tls.crt\"\nkey = \"tls.key\"\n";
+    dir.write("frontdesk.toml", format!("{SMALLEST}{tls}"));
+    Tls::of_the_years(2001, 2002).write(&dir);
+    let ended = check_in(&dir);
+    assert_eq!(ended.code, 0, "{}", ended.said);
+    let warning = "warning: tls.cert: the certificate is not valid any more since 2002-01-01T00:00:00Z";
+    assert!(ended.said.contains(warning) && ended.said.contains("1 warning"), "{}", ended.said);
+    Tls::of_the_years(2001, 2900).write(&dir);
+    assert!(!check_in(&dir).said.contains("tls.cert"));
 }
 
 /// The server itself is not asked: it may be out of reach from where a file is checked.

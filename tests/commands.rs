@@ -126,6 +126,8 @@ async fn command_demo_tour_shows_its_point_and_ends() {
         "/help/baggage; the whole answer is ",
         "Hold fare \"fare_123\"?",
         "hold_1001, until 20",
+        "answered with hold_1001 again, and holds nothing",
+        "To paste these lines yourself, start: frontdesk demo",
         "That was the tour",
     ] {
         assert!(err.contains(part), "no {part} in {err}");

@@ -4,7 +4,7 @@
 use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, checked, site, upstream_calls};
 use crate::support::handshake::{asking, question, with};
 use crate::support::rpc::{self, post};
-use crate::support::{Ask, Desk, Origin, Reply, Request, Response, SOON, Setup, Via, eventually};
+use crate::support::{Ask, Desk, Dir, Origin, Reply, Request, Response, SOON, Setup, Via, eventually};
 use serde_json::{Value, json};
 
 /// A shop whose people sign in with a cookie.
@@ -307,4 +307,42 @@ async fn confirmation_page_two_replicas_carry_out_once() {
         assert_eq!(done, 1, "{} {}", here.text(), there.text());
     }
     assert_eq!(orders(&origin), 10);
+}
+
+#[tokio::test]
+async fn confirmation_page_shows_the_store_neither_the_person_nor_the_question() {
+    const PERSON: &str = "customer-4711-lovelace";
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/api/me" => Reply::json(json!({ "id": PERSON, "name": "Augusta Ada" }).to_string()),
+        _ => Reply::new(201).header("Content-Type", "application/json").body(r#"{"order":"o-1"}"#),
+    })
+    .await;
+    let kept = Dir::new();
+    let setup = setup(&origin, "")
+        .tail(&format!("\n[auth.visitor]\n{VISITOR}\n"))
+        .set("store", &format!("url = \"file:{}\"", kept.path().display()));
+    let desk = setup.start().await;
+    let ask = |book: &str| as_ada(buy(book)).header("X-AHP-Key", FULL);
+    let (token, path) = asked(&desk.call(ask("Middlemarch")).await);
+    let id = path.rsplit('/').next().expect("an id");
+    let nothing_shown = |when: &str| {
+        let files = kept.files();
+        assert!(files.iter().any(|(_, bytes)| bytes.len() > 1_000), "{when}: the store was read");
+        for (file, bytes) in files {
+            for secret in [PERSON, "Augusta", "Middlemarch", "Your card is charged", id, &token, "ada-session"] {
+                let is_there = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+                assert!(!is_there, "{when}: {secret} is in {}", file.display());
+            }
+        }
+    };
+    nothing_shown("pending");
+    // It is still found, by the person and by the call.
+    let page = desk.call(as_ada(Ask::get(&path))).await.text();
+    assert!(page.contains("Middlemarch") && page.contains("Augusta Ada"), "{page}");
+    assert_eq!(asked(&desk.call(ask("Middlemarch")).await), (token.clone(), path.clone()), "one question");
+    assert_eq!(desk.call(as_ada(press(&path, "confirm"))).await.status, 303);
+    nothing_shown("confirmed");
+    let done = desk.call(ask("Middlemarch").header("AICP-Confirmation", &token)).await;
+    assert_answer(&done, 201, "confirmed");
+    nothing_shown("carried out");
 }

@@ -228,6 +228,23 @@ fn docs_are_short_and_say_what_they_are_for() {
     }
 }
 
+/// Tables to look things up in, which lead on in every row, and the reference that is made from a file.
+const NO_NEXT: [&str; 3] = ["configuration.md", "sites-without-an-api.md", "README.md"];
+
+#[test]
+fn docs_pages_lead_on_at_their_end() {
+    let mut ends = Vec::new();
+    for page in manual().into_iter().filter(|page| !NO_NEXT.iter().any(|other| page.ends_with(other))) {
+        let text = read(&page);
+        // The last section, or the last lines of a page that ends in a sentence.
+        let last = text.rsplit("\n## ").next().unwrap_or_default();
+        if links(last).filter(|link| link.contains(".md")).count() == 0 {
+            ends.push(page.display().to_string());
+        }
+    }
+    assert!(ends.is_empty(), "a reader does not get on from {ends:#?}");
+}
+
 #[test]
 fn docs_have_every_error_and_every_metric() {
     let (filters, proxy) = (sources("filters"), sources("proxy"));

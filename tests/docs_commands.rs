@@ -110,8 +110,11 @@ impl Reader {
         let marked = text.replace("./target/release/frontdesk", "frontdesk");
         let marked = marked.replace("127.0.0.1:8080", "@http@").replace("127.0.0.1:9901", "@admin@");
         let marked = marked.replace("http://127.0.0.1:3000", "@origin@");
+        let marked = marked.replace("127.0.0.1:8443", "@https@").replace("localhost:8443", "localhost:@port@");
         let ports = &self.ports;
         let at_ours = marked.replace("@http@", &ports.http.to_string()).replace("@admin@", &ports.admin.to_string());
+        let at_ours = at_ours.replace("@https@", &ports.https.to_string());
+        let at_ours = at_ours.replace("@port@", &ports.https.port().to_string());
         at_ours.replace("@origin@", &self.origin)
     }
 

@@ -84,7 +84,7 @@ async fn extraction_is_checked_before_it_runs() {
 async fn extraction_and_forms_are_tried_by_check_live() {
     let origin = Origin::start(|request: &Request| match request.target.as_str() {
         "/api/list" => Reply::html("<main><article class=result><h2>A</h2><a href=/a>x</a></article></main>"),
-        "/contact" => Reply::html("<form action=/contact/send method=post><input name=email></form>"),
+        "/contact" => Reply::html("<form action=/contact/send method=post><input name=email><input name=about></form>"),
         "/api/page" => Reply::html("<p>A page."),
         _ => Reply::new(404),
     })
@@ -101,7 +101,8 @@ async fn extraction_and_forms_are_tried_by_check_live() {
         "live: list: extract.must matches 1",
         "live: list: extract.fields.title matches 1",
         "live: list: NO LONGER FITS: extract.fields.price matches nothing",
-        "live: contact: NO LONGER FITS: the form has no field \"topic\"",
+        "live: contact: NO LONGER FITS: the form has no field \"topic\"; nothing fills in \"about\": if that is the same field, \
+         write rename_input = { topic = \"about\" }",
         "live: page: NO LONGER FITS: the site answers with another kind of content; write response = \"page\"",
         "live: placed: not tried: it needs the input id: give it `examples` in input_schema",
     ] {

@@ -2,7 +2,9 @@
 //! "done" or "not sent" only where that is known, and never sees hidden values.
 
 use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, confirmation_token, query, site};
-use crate::support::{Ask, Origin, Reply, Request};
+use crate::support::rpc;
+use crate::support::verbs::verb;
+use crate::support::{Ask, Dir, Origin, Reply, Request, SOON, eventually};
 use serde_json::json;
 
 fn posts(origin: &Origin) -> Vec<Request> {
@@ -141,4 +143,106 @@ async fn form_attacks_of_a_conversation_have_their_keys_and_confirmations_there(
         |session: &str| desk.call(early.clone().header("AICP-Session", session).header("AICP-Confirmation", &token));
     assert_ne!(late(other).await.status, 200);
     assert_answer(&late(fresh).await, 200, "a conversation without cookies");
+}
+
+#[tokio::test]
+async fn form_attacks_show_no_hidden_values_in_the_words_of_a_failure() {
+    const TOKEN: &str = "9f8e7d6c5b4a39281706f5e4";
+    const NEXT: &str = "0a1b2c3d4e5f60718293a4b5";
+    let origin = Origin::start(|request: &Request| {
+        let page = |token: &str, words: &str| {
+            let fields = "<input type=hidden name=step value=s4t8><input name=msg>";
+            let html = format!("{words}<form action=/send method=post><input type=hidden name=csrf value={token}>{fields}</form>");
+            Reply::html(&html)
+        };
+        match request.method.as_str() {
+            "GET" => page(TOKEN, ""),
+            _ => {
+                let upper = TOKEN.to_uppercase();
+                let far = " far".repeat(70);
+                page(NEXT, &format!(
+                    "<p class=e>Token {upper} is old (step s4t8); now {NEXT}.</p><p class=e>{}… was shown.</p><p class=e>It is{far} {TOKEN}</p>",
+                    &TOKEN[..12]
+                ))
+            }
+        }
+    })
+    .await;
+    let lines = posting("/send", "failed = \".e\"")
+        .replace(MESSAGE, &format!("{MESSAGE}\nagtp = {{ method = \"EXECUTE\", path = \"/send\" }}"));
+    let kept = Dir::new();
+    let mut setup = site(&origin, &action("send", &lines))
+        .set("agtp", "server_id = \"shop.test\"")
+        .set("audit", "enabled = true\npath = \"audit.jsonl\"")
+        .set("store", &format!("url = \"file:{}\"", kept.path().display()));
+    setup.env.push(("RUST_LOG".into(), "trace".into()));
+    let desk = setup.start().await;
+    let input = json!({ "msg": "hello" });
+    let parts = json!([{ "data": { "capability": "send", "input": input } }]);
+    let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": parts });
+    let question = json!({ "ahp": "0.1", "capability": "send", "query": "send it", "input": input });
+    let keyed = || call("/agent/send", &input).header("Idempotency-Key", "k");
+    for (dialect, ask) in [
+        ("aicp", keyed()),
+        ("aicp, again", keyed()),
+        ("plain", call("/agent/send", &input).accept("application/json")),
+        ("ahp", call("/agent/converse", &question)),
+        ("mcp", rpc::post(rpc::call("send", input.clone()).to_string())),
+        ("a2a", call("/a2a", &rpc::message("SendMessage", json!({ "message": message }))).header("A2A-Version", "1.0")),
+        ("openapi", call("/capabilities/send", &json!({ "query": "send it", "msg": "hello" }))),
+        ("agtp", verb("EXECUTE", "/send").json(&input)),
+    ] {
+        let text = desk.call(ask.bearer(FULL)).await.text();
+        assert!(text.contains("Token [redacted:hidden-field] is old"), "{dialect}: {text}");
+        for secret in [TOKEN, &TOKEN.to_uppercase(), &TOKEN[..8], &NEXT[..8], "s4t8"] {
+            assert!(!text.contains(secret), "{dialect} tells {secret}: {text}");
+        }
+    }
+    assert_eq!(posts(&origin).len(), 7, "each was sent, but the one again");
+    eventually("the access log", SOON, async || desk.stdout().contains("/agent/send")).await;
+    let files = [desk.dir.files(), kept.files()].concat();
+    assert!(files.len() > 2, "the store and the audit log were read");
+    let logs = [desk.stdout(), desk.stderr()].map(|log| ("a log".into(), log.into_bytes()));
+    for (path, bytes) in files.into_iter().chain(logs) {
+        for secret in [&TOKEN[..8], &NEXT[..8]] {
+            assert!(!bytes.windows(8).any(|part| part.eq_ignore_ascii_case(secret.as_bytes())), "{}", path.display());
+        }
+    }
+}
+
+#[tokio::test]
+async fn form_attacks_that_show_the_form_again_are_not_called_done() {
+    const FORM: &str = "<form action=/send method=post><input type=hidden name=csrf value=SECRETTOKEN><input name=msg>\
+                        <p class=error hidden>Write something.</p></form>";
+    const NEWS: &str = "<form action=/news method=post><input name=msg></form><form action=/find><input name=q></form>";
+    let origin = Origin::start(|request: &Request| {
+        let said = String::from_utf8_lossy(&request.body).into_owned();
+        let refused =
+            FORM.replace("<input name=msg>", "<p class=form-error>Too short for SECRETTOKEN.</p><input name=msg>");
+        Reply::html(match request.target.as_str() {
+            _ if request.method == "GET" => format!("{FORM}{NEWS}"),
+            "/send" if said.ends_with("msg=taken") => format!("<main><p>Thanks</main>{NEWS}"),
+            "/send" if said.ends_with("msg=short") => format!("{refused}{NEWS}"),
+            "/send" => format!("{FORM}{NEWS}"),
+            _ => format!("<main><p>Thanks</main>{FORM}{NEWS}"),
+        })
+    })
+    .await;
+    let news = format!("{}select = \"form[action='/news']\"\n", posting("/news", ""));
+    let desk = site(&origin, &(action("send", &posting("/send", "")) + &action("news", &news))).start().await;
+    let ask = |path: &str, msg: &str| call(path, &json!({ "msg": msg })).bearer(FULL).header("Idempotency-Key", msg);
+    assert_answer(&desk.call(ask("/agent/send", "taken")).await, 200, "another form on every page");
+    let refused = assert_fault(&desk.call(ask("/agent/send", "short")).await, 422, "invalid_input", "words");
+    assert_eq!(
+        refused["error"]["details"],
+        json!([{ "pointer": "/msg", "message": "Too short for [redacted:hidden-field]." }])
+    );
+    for (path, key) in [("/agent/send", "empty"), ("/agent/news", "same form")] {
+        let unclear = assert_fault(&desk.call(ask(path, key)).await, 502, "site_changed", key);
+        let said = unclear["error"]["message"].as_str().unwrap_or_default();
+        assert!(said.starts_with("The form was sent, and the site shows it again"), "{said}");
+        let before = posts(&origin).len();
+        assert_fault(&desk.call(ask(path, key)).await, 409, "outcome_unknown", "the same key again");
+        assert_eq!(posts(&origin).len(), before, "{key}: sent twice");
+    }
 }

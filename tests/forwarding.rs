@@ -324,3 +324,18 @@ async fn forwarding_by_a_terminator_that_is_not_trusted_is_warned_of_once() {
         );
     }
 }
+
+#[tokio::test]
+async fn forwarding_a_proxy_that_speaks_http_1_0_is_named_once_with_the_line_to_write() {
+    const WARNING: &str = "asks over HTTP/1.0: pages that it gets have no notice for agents";
+    let origin = Origin::start(|_: &Request| Reply::json("{}")).await;
+    let desk = Setup::before(&origin).start().await;
+    let old = |more: &str| format!("GET / HTTP/1.0\r\nHost: a.test\r\n{more}\r\n");
+    assert_eq!(desk.raw(old("")).await.status, 200);
+    assert!(!desk.stderr().contains(WARNING), "a client of its own: {}", desk.stderr());
+    for _ in 0..2 {
+        desk.raw(old("X-Forwarded-Proto: http\r\n")).await;
+    }
+    eventually("said", SOON, async || desk.stderr().matches(WARNING).count() == 1).await;
+    assert!(desk.stderr().contains("proxy_http_version 1.1"), "{}", desk.stderr());
+}

@@ -1,7 +1,8 @@
 //! Promise: `import site` reads a site by GET alone, and what it writes passes `check`, runs, and its search works.
 
-use crate::support::calls::{assert_answer, call};
+use crate::support::calls::{FULL, assert_answer, call};
 use crate::support::desk::run_to_end;
+use crate::support::rates::api_key;
 use crate::support::{Ask, Desk, Dir, Origin, Reply, Request};
 use serde_json::json;
 
@@ -60,6 +61,45 @@ async fn import_site_writes_what_runs() {
     assert_eq!(news["data"]["items"], json!([{ "title": "Open" }]));
     let sent = desk.call(call("/agent/send/send", &json!({ "email": "a@b.test" }))).await;
     assert_eq!(sent.status, 401, "a form needs a credential: {}", sent.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn import_site_sends_a_form_where_its_buttons_lead() {
+    const NOTES: &str = "<form action=/notes method=post><input name=text><button name=draft value=1>Save</button>\
+        <button name=publish value=1 formaction=/notes/publish>Publish</button></form>\
+        <form action=/wrong><input name=words><button formaction=/words formmethod=post>Keep</button></form>";
+    let origin = Origin::start(|request: &Request| match request.method.as_str() {
+        "GET" if request.target == "/" => Reply::html(NOTES),
+        "POST" => Reply::new(303).header("Location", "/done"),
+        _ => Reply::html("<p>Done."),
+    })
+    .await;
+    let dir = Dir::new();
+    let (code, _, err) = run_to_end(&["import", "site", &origin.url(), "--write", "site.toml"], dir.path());
+    assert_eq!(code, 0, "{err}");
+    let text = std::fs::read_to_string(dir.join("site.toml")).expect("the file");
+    for file in [&["check", "site.toml"][..], &["check", "site.toml", "--live"]] {
+        let (code, out, err) = run_to_end(file, dir.path());
+        assert_eq!(code, 0, "{out}{err}\n{text}");
+    }
+    let text = text.replace("[site]", "[content]\nconcierge = false\n\n[site]").replace(
+        "requires_user_confirmation = true\nidempotency_required = true",
+        "requires_user_confirmation = false",
+    );
+    let text = text + &api_key("full", FULL, "");
+    let desk = Desk::with_config(|ports| {
+        format!("[listen]\nhttp = \"{}\"\nadmin = \"{}\"\n\n{text}", ports.http, ports.admin)
+    })
+    .await;
+    for (endpoint, input, target, body) in [
+        ("/agent/notes/send", json!({ "text": "a" }), "/notes", "text=a&draft=1"),
+        ("/agent/publish/send", json!({ "text": "b" }), "/notes/publish", "text=b&publish=1"),
+        ("/agent/words/send", json!({ "words": "c" }), "/words", "words=c"),
+    ] {
+        assert_answer(&desk.call(call(endpoint, &input).bearer(FULL)).await, 200, endpoint);
+        let sent = origin.requests().into_iter().rfind(|request| request.method == "POST").expect("a POST");
+        assert_eq!((sent.target.as_str(), String::from_utf8(sent.body).expect("text").as_str()), (target, body));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

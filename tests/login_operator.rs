@@ -20,11 +20,14 @@ async fn login_operator_ends_all_links_of_an_agent() {
     let end = |client: &str| posted("/links/end", &[("client", client)]);
     assert_eq!(stage.desk.admin(end(CLIENT)).await.status, 401, "without the operator's token");
     assert_eq!(stage.desk.admin(end("").bearer(OPERATOR)).await.status, 400);
+    let mistyped = stage.desk.admin(end("my-assistent").bearer(OPERATOR)).await.json();
+    assert!(mistyped["note"].as_str().is_some_and(|note| note.contains("takes no agent with this id")), "{mistyped}");
     for given in [&ada, &bob, &other] {
         assert_answer(&stage.called("orders", text(given, "access_token")).await, 200, "not ended");
     }
     let ended = stage.desk.admin(end(CLIENT).bearer(OPERATOR)).await;
     assert_eq!(ended.status, 200, "{}", ended.text());
+    assert!(ended.json()["note"].is_null(), "{}", ended.text());
     for given in [&ada, &bob] {
         assert_eq!(stage.called("orders", text(given, "access_token")).await.status, 401);
         assert_error(&stage.refresh(text(given, "refresh_token")).await, "invalid_grant");
@@ -34,7 +37,7 @@ async fn login_operator_ends_all_links_of_an_agent() {
     let list = stage.desk.call(Ask::get("/agent/links").header("Cookie", &cookies)).await.text();
     assert!(list.contains("Other") && !list.contains("My Assistant"), "{list}");
     let metrics = stage.desk.admin_get("/metrics").await.text();
-    assert!(metrics.contains("frontdesk_links_total{event=\"client_ended\"} 1"), "{metrics}");
+    assert!(metrics.contains("frontdesk_links_total{event=\"client_ended\"} 2"), "{metrics}");
     // People may allow it again, from the next second on.
     eventually("a new link", SOON, async || {
         let code = stage.code(&cookies, &[], &["orders"]).await;

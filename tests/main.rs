@@ -65,6 +65,7 @@ mod file_store;
 mod firewall;
 mod flight_workflow;
 mod form_attacks;
+mod form_faults;
 mod forwarding;
 mod frames_h2;
 mod handoff;

@@ -210,6 +210,7 @@ async fn reload_of_a_key_that_does_not_fit_fails_once_and_recovers() {
     let origin = site().await;
     let (old, new) = (Tls::new(), Tls::new());
     let desk = Setup::before(&origin).tls(&old).start().await;
+    assert!(desk.metric("frontdesk_certificate_valid_until_timestamp_seconds").await.is_some_and(|end| end > 2e9));
     for what in ["a certificate before its key", "a wrong key for it"] {
         let before = desk.metric(FAILURES).await.unwrap_or(0.0);
         desk.dir.write("tls.crt", &new.cert_pem);
@@ -231,6 +232,14 @@ async fn reload_of_a_key_that_does_not_fit_fails_once_and_recovers() {
     }
     let said = desk.stderr().matches("was not taken into use").count();
     assert!(said <= 4, "said {said} times for two mistakes");
+    // One that has ended is taken: the site without it would be away for everybody, and the operator is warned.
+    let ended = Tls::of_the_years(2001, 2002);
+    ended.write(&desk.dir);
+    eventually("the end is reported", Duration::from_secs(10), async || {
+        let end = desk.metric("frontdesk_certificate_valid_until_timestamp_seconds").await;
+        end == Some(1_009_843_200.0) && desk.stderr().contains("not valid any more since 2002-01-01T00:00:00Z")
+    })
+    .await;
 }
 
 #[tokio::test]

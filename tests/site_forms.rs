@@ -8,7 +8,7 @@ use std::sync::{
 
 use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, confirmation_token, query, site};
 use crate::support::rpc;
-use crate::support::{Ask, Desk, Origin, Reply, Request, Response};
+use crate::support::{Ask, Desk, Origin, Reply, Request, Response, SOON, eventually};
 use serde_json::{Value, json};
 
 const CONTACT: &str = r#"
@@ -152,8 +152,11 @@ async fn site_forms_that_are_not_as_declared_send_nothing() {
     let input = json!({ "email": "a@b.test", "text": "x" });
     for (mood, code) in [(1, "site_changed"), (2, "site_changed"), (3, "login_required")] {
         taken.mood.store(mood, Ordering::Relaxed);
-        assert_fault(&sent(&desk, input.clone(), "same").await, 502, code, &format!("mood {mood}"));
+        let refused = assert_fault(&sent(&desk, input.clone(), "same").await, 502, code, &format!("mood {mood}"));
+        let said = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(code != "site_changed" || said.ends_with("Nothing was sent."), "mood {mood}: {said}");
     }
+    eventually("the log says why", SOON, async || desk.stderr().contains("Nothing was sent.")).await;
     let gone = desk.call(call("/agent/gone", &input).bearer(FULL)).await;
     assert_fault(&gone, 502, "site_changed", "a page that is gone");
     assert_eq!(posts(&origin).len(), 0);
@@ -309,4 +312,49 @@ async fn site_forms_keep_a_basket_with_the_conversation_alone() {
     assert!(second.to_string().contains(".vase.mcp.rug"), "{second}");
     let shown = tool("basket", json!({}), Some(session)).await;
     assert!(shown.to_string().contains(".vase.mcp.rug"), "{shown}");
+}
+
+#[tokio::test]
+async fn site_forms_keep_a_basket_for_a_client_that_names_its_conversation_later() {
+    // A site that sets its cookie once, and keeps the basket itself.
+    let baskets = std::sync::Mutex::new(std::collections::BTreeMap::<String, String>::new());
+    let origin = Origin::start(move |request: &Request| {
+        let page = |html: String| Reply::new(200).header("Content-Type", "text/html").body(html);
+        let mut baskets = baskets.lock().expect("the baskets");
+        let cookie = request.header("cookie").map(str::to_owned);
+        let is_new = cookie.is_none();
+        let cookie = cookie.unwrap_or_else(|| format!("sid=s{}", baskets.len()));
+        let basket = baskets.entry(cookie.clone()).or_default();
+        let reply = match (request.method.as_str(), request.target.split('?').next().unwrap_or_default()) {
+            ("GET", "/shop") => page("<form action=/basket method=post><input name=item></form>".into()),
+            ("POST", "/basket") => {
+                *basket += &format!(".{}", String::from_utf8_lossy(&request.body).replace("item=", ""));
+                Reply::new(303).header("Location", "/basket")
+            }
+            _ => page(format!("<main><p class=items>{basket}</main>")),
+        };
+        if is_new { reply.header("Set-Cookie", &format!("{cookie}; Path=/")) } else { reply }
+    })
+    .await;
+    let lines = "\ninput_schema = { type = \"object\", properties = { item = { type = \"string\" } } }\n[capabilities.upstream]\n\
+                 method = \"POST\"\npath = \"/basket\"\ncookies = \"session\"\n[capabilities.upstream.form]\npage = \"/shop\"\n\
+                 done = { redirect = \"/basket\" }\n[capabilities.upstream.extract]\nfields = { items = \".items\" }\nmust = \"main\"\n";
+    let desk = site(&origin, &action("add", lines)).start().await;
+    let add = async |item: &str, session: Option<&str>| {
+        let mut message = rpc::call("add", json!({ "item": item }));
+        if let Some(session) = session {
+            message["params"]["_meta"]["session_id"] = session.into();
+        }
+        let result = desk.call(rpc::post(message.to_string()).bearer(FULL)).await.json()["result"].clone();
+        let session =
+            result["_meta"]["session_id"].as_str().unwrap_or_else(|| panic!("a session: {result}")).to_owned();
+        (result.to_string(), session)
+    };
+    let (first, _) = add("chair", None).await;
+    assert!(first.contains(".chair"), "{first}");
+    // The second call sets no cookie, and the third names the conversation that the second was told.
+    let (second, session) = add("lamp", None).await;
+    assert!(second.contains(".chair.lamp"), "{second}");
+    let (third, _) = add("rug", Some(&session)).await;
+    assert!(third.contains(".chair.lamp.rug"), "{third}");
 }

@@ -99,6 +99,7 @@ impl Live {
         let certificate = Arc::new(Certificate::default());
         if let Some(tls) = &declaration.settings.tls {
             certificate.load(tls).map_err(|e| vec![e])?;
+            tell_validity(&certificate, &metrics);
         }
         let pool = Pool::new(&declaration.settings.upstream, metrics.clone()).map_err(|e| vec![e])?;
         let store = Store::open(&declaration.settings.store).map_err(|e| vec![e])?;
@@ -303,6 +304,14 @@ fn declare(metrics: &Metrics, running: &Running) {
 
 fn seconds(at: SystemTime) -> f64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// Shows until when the certificate is valid, and warns of its end.
+fn tell_validity(certificate: &Certificate, metrics: &Metrics) {
+    metrics.certificate_valid_until(certificate.valid_until().unwrap_or(0));
+    if let Some(warning) = certificate.warning(SystemTime::now()) {
+        tracing::warn!("tls.cert: {warning}");
+    }
 }
 
 /// When the process started.

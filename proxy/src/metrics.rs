@@ -93,6 +93,7 @@ pub struct Metrics {
     reloads: IntCounterVec,
     last_reload_successful: IntGauge,
     last_reload_success_at: Gauge,
+    certificate_valid_until: IntGauge,
     pub log_dropped: IntCounter,
     pub spans_sent: IntCounter,
     pub spans_dropped: IntCounterVec,
@@ -220,6 +221,11 @@ impl Metrics {
         if success {
             self.last_reload_success_at.set(now);
         }
+    }
+
+    /// Shows until when the certificate of the TLS listeners is valid, in seconds since 1970.
+    pub fn certificate_valid_until(&self, seconds: u64) {
+        self.certificate_valid_until.set(i64::try_from(seconds).unwrap_or(i64::MAX));
     }
 
     /// Declares a background job, whose counters start at 0.

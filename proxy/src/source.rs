@@ -5,6 +5,7 @@ use std::{
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use frontdesk_files::{bounded, regular};
@@ -107,6 +108,13 @@ pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
         mistakes.extend(wrong.map(|e| format!("harness: {e}")));
     }
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
+}
+
+/// What the certificate of a declaration needs soon, in words for the operator.
+pub fn certificate_warning(declaration: &Declaration) -> Option<String> {
+    let certificate = Certificate::default();
+    certificate.load(declaration.settings.tls.as_ref()?).ok()?;
+    certificate.warning(SystemTime::now()).map(|warning| format!("warning: tls.cert: {warning}"))
 }
 
 /// A refusal as lines for a person.

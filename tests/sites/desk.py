@@ -27,6 +27,10 @@ rate_limit = "1000/minute"
 [rate_limits]
 actions = "1000/minute"
 """
+AGTP = """
+[agtp]
+server_id = "agents.example.com"
+"""
 
 
 def free_port():
@@ -75,6 +79,8 @@ class Trial:
             wait_for(port)
         try:
             text = self.config_text if isinstance(self.config_text, str) else self.config_text(self.url)
+            if "[agtp]" not in text:
+                text += AGTP
             for word, where in [("HTTP", self.http), ("ADMIN", self.admin), ("SITE", self.url.rpartition(":")[2])]:
                 text = text.replace(f"127.0.0.1:{word}", f"127.0.0.1:{where}")
             self.config.write_text(text)
@@ -102,6 +108,7 @@ class Trial:
         headers = {"Content-Type": "application/json", "Authorization": "Bearer test", "Accept": "application/json"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
+        headers = {name: value for name, value in headers.items() if value is not None}
         url = f"http://127.0.0.1:{self.http}{path}"
         request = urllib.request.Request(url, None if body is None else json.dumps(body).encode(), headers)
         try:

@@ -11,6 +11,7 @@ import sys
 import urllib.request
 
 from desk import HERE, Trial, expect, finish, imported
+from ways import everywhere
 
 sys.path.append(str(HERE.parent / "apps"))
 
@@ -125,7 +126,9 @@ def prepared(work):
     for name, text in PAGES.items():
         (pages / f"{name}.txt").write_text(text)
     with (root / "etc/dokuwiki/local.php").open("a") as config:
-        config.write("$conf['remote'] = 1; $conf['remoteuser'] = '';\n")
+        config.write("$conf['remote'] = 1; $conf['remoteuser'] = ''; $conf['locktime'] = -1;\n")
+    with (root / "etc/dokuwiki/wordblock.conf").open("a") as blocked:
+        blocked.write("\nhttps?:\\/\\/spam\\.example\n")
     (root / "var/lib/dokuwiki/acl/acl.auth.php").write_text("# <?php exit()?>\n*\t@ALL\t1\nnote\t@ALL\t4\n")
     # A page is found once it was visited: it has a picture that makes the wiki read it.
     for name in PAGES:
@@ -133,7 +136,7 @@ def prepared(work):
     return site, running.url
 
 
-def dokuwiki(trial):
+def dokuwiki(trial, work):
     status, found = trial.call("/agent/site/search", {"q": "oolong"})
     expect("its own search", (status, "Oolong" in found.get("markdown", "")), (200, True))
     found = trial.data("site_search", {"q": "steamed"})
@@ -163,6 +166,15 @@ def dokuwiki(trial):
     told = [item.get("title", "").partition(" ")[0] for item in feed.get("items", [])]
     expect("its feed has it", (status, "note" in told), (200, True))
     expect("check --live", trial.live().returncode, 0)
+    changes = work / "root/var/lib/dokuwiki/data/meta/note.changes"
+    everywhere(
+        trial,
+        count=lambda: len(changes.read_text().splitlines()),
+        search=("site.search", {"q": "oolong"}, "Oolong"),
+        read=("wiki.page", {"page": "sencha"}, "Sencha"),
+        write=("pages.edit", lambda name: {"text": f"====== By {name} ======\nTea."}, "Tea."),
+        wrong=("pages.edit", {"text": "====== Spam ======\nhttp://spam.example/"}, "blocked text"),
+    )
 
 
 def main():
@@ -177,7 +189,7 @@ def main():
             return imported(sys.argv[1], "site", url) + WRITTEN
 
         with Trial(sys.argv[1], url, config) as trial:
-            dokuwiki(trial)
+            dokuwiki(trial, work)
     finally:
         site.__exit__(None, None, None)
     finish()

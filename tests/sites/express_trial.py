@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 
 from desk import HERE, Trial, expect, finish, imported
+from ways import Aicp, Agtp, Mcp, confirmed, everywhere
 
 ITEM = "Zoë's <table>"
 
@@ -54,13 +55,23 @@ def express(trial):
     expect("one key, one order", (again[0], trial.taken()[0]), (200, "1"))
     expect("the basket is empty", trial.call("/agent/basket", {}, **ours)[1].get("items"), [])
 
-    begun = trial.tool("basket_add", {"item": "lamp"})["structuredContent"]["session_id"]
-    trial.tool("basket_add", {"item": "chair", "session_id": begun})
-    basket = trial.data("basket_show", {"query": "my basket", "session_id": begun})
-    expect("a basket over MCP", [one["item"] for one in basket.get("items", [])], ["lamp", "chair"])
-    told = json.dumps(basket)
-    expect("no token and no cookie reach the agent", any(word in told for word in ["_csrf", "connect.sid", "csrf"]), False)
     expect("check --live", trial.live().returncode, 0)
+    everywhere(
+        trial,
+        search=("shop.items", {"q": "lamp"}, "lamp: $15.00"),
+        read=("shop.page", {}, "chair"),
+        wrong=("basket.order", {"name": "Ada"}, "Your basket is empty."),
+        basket=("basket.add", [{"item": "chair"}, {"item": "lamp", "quantity": 2}], "basket.show", ["chair", "lamp"]),
+    )
+    for way in (Aicp(trial), Mcp(trial), Agtp(trial)):
+        # Over MCP the conversation is the credential's.
+        session, before = None if way.name == "mcp" else f"our-own-conversation-over-{way.name}", int(trial.taken().partition("|")[0])
+        asked, said = confirmed(way, "basket.order", {"name": way.name}, f"order-{way.name}", session)
+        last = trial.taken().rpartition("|")[2]
+        wanted = ("asked", "done", f"Order {before + 1}" in said.text, f"{way.name} order 1 chair, 2 lamp")
+        expect(f"{way.name}: the basket is ordered, asked about and confirmed", (asked, said.word, True, last), wanted)
+    told = json.dumps([trial.call("/agent/basket", {}), trial.tool("basket_show", {"query": "my basket"})])
+    expect("no token and no cookie reach the agent", any(word in told for word in ["_csrf", "connect.sid", "csrf"]), False)
 
 
 def import_site(trial):

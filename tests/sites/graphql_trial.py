@@ -7,6 +7,7 @@ import json
 import sys
 
 from desk import Trial, expect, finish, imported
+from ways import everywhere
 
 # What the import leaves to a person: names for what can go wrong.
 REVIEWED = """errors = { "/errors/0/extensions/code=NOT_FOUND" = "no_such_order", "/errors/0/extensions/code=SOLD_OUT" = "sold_out" }"""
@@ -44,6 +45,13 @@ def graphql(trial):
     _, status, refused = trial.confirmed("/agent/mutation/placeOrder", many, "3")
     expect("a mutation that failed", (status, refused["error"]["code"], trial.taken()), (422, "sold_out", "2"))
     expect("check --live", trial.live().returncode, 0)
+    everywhere(
+        trial,
+        search=("query.orders", {}, "o-1"),
+        read=("query.order", {"id": "o-1"}, "z@shop.example"),
+        write=("mutation.placeOrder", lambda name: {"order": {"item": "lamp", "quantity": 1, "note": name}}, "OPEN"),
+        wrong=("mutation.placeOrder", many, "sold_out"),
+    )
 
 
 def main():

@@ -1,5 +1,5 @@
 """WordPress and MediaWiki of Debian, unmodified: `import site` finds their public JSON APIs and writes capabilities that
-are called over AICP, MCP and AGTP.
+are called over AICP, MCP and AGTP, beside a form of each: a comment, and an edit.
 
 Usage: known_trial.py FRONTDESK. `run` installs what it needs; wants php.
 """
@@ -9,10 +9,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
 from desk import HERE, Trial, expect, finish, imported
+from ways import everywhere
 
 sys.path.append(str(HERE.parent / "apps"))
 
@@ -21,14 +23,37 @@ import php_applications  # noqa: E402
 AT = HERE.parent.parent / "target/apps"
 
 
+# What a person adds to the form that the import finds, and a form that it does not find.
+COMMENT = ['select = "form#commentform"\n', """done = { redirect = "/*" }
+failed = ".wp-die-message"
+"""]
+EDIT = '''
+[[capabilities]]
+id = "notes.write"
+type = "commit_action"
+description = "Write a page."
+endpoint = "/agent/notes/write"
+risk_level = "medium"
+auth = "required"
+idempotency_required = true
+input_schema = { type = "object", required = ["text"], properties = { text = { type = "string" }, summary = { type = "string" } } }
+[capabilities.confirmation]
+summary = "Write: {{ input.text }}"
+[capabilities.upstream]
+method = "POST"
+path = "/index.php?title=Note&action=submit"
+rename_input = { text = "wpTextbox1", summary = "wpSummary" }
+[capabilities.upstream.form]
+page = "/index.php?title=Note&action=edit"
+select = "#editform"
+submit = "wpSave"
+done = { redirect = "/index.php/Note" }
+failed = "#spamprotected"
+'''
+
+
 def ids(text):
     return [line.split('"')[1] for line in text.splitlines() if line.startswith('id = "')]
-
-
-AGTP = """
-[agtp]
-server_id = "agents.example.com"
-"""
 
 
 def by_verb(trial, verb, path, fields):
@@ -61,6 +86,22 @@ def wordpress(trial):
     status, listed = trial.call("/agent/posts/list", {"after": "2999-01-01T00:00:00"})
     expect("no posts after a time", (status, listed), (200, []))
 
+    def comment(name):
+        # WordPress takes one comment in 15 seconds from an address.
+        if name != "aicp":
+            time.sleep(16)
+        return {"comment": f"Good tea, says {name}.", "author": name, "email": f"{name}@tea.example"}
+
+    said = {}
+    everywhere(
+        trial,
+        count=lambda: int(trial.wordpress("echo get_comment_count()['all'];")),
+        search=("site.search", {"words": "hello"}, "Hello world!"),
+        read=("posts.read", {"id": number}, "Welcome to WordPress"),
+        write=("wp_comments_post.send", lambda name: said.get(name) or said.setdefault(name, comment(name)), "Good tea"),
+        wrong=("wp_comments_post.send", {"comment": "Hm", "author": "Ada", "email": "ada@tea"}, "valid email address"),
+    )
+
 
 def mediawiki(trial):
     status, found = trial.call("/agent/site/search", {"words": "oolong"})
@@ -73,9 +114,24 @@ def mediawiki(trial):
     expect("a page that is not there", (status, refused.get("error", {}).get("code")), (422, "no_such_page"))
     status, refused = trial.call("/agent/pages/read", {"page": "a|b&action=query"})
     expect("an input is never another parameter", (status, refused.get("error", {}).get("code")), (422, "no_such_page"))
+    everywhere(
+        trial,
+        count=lambda: len(revisions(trial)),
+        search=("site.search", {"words": "oolong"}, "Oolong"),
+        read=("pages.read", {"page": "Oolong"}, "Half oxidised"),
+        write=("notes.write", lambda name: {"text": f"A note by {name}."}, "A note by"),
+        wrong=("notes.write", {"text": "See http://spam.example/"}, "spam filter"),
+    )
 
 
-def tried(frontdesk, name, application, wanted, check, before=None):
+def revisions(trial):
+    """Of the page that is written, as the wiki tells them."""
+    query = "action=query&prop=revisions&titles=Note&rvlimit=50&rvprop=ids&format=json&formatversion=2"
+    with urllib.request.urlopen(f"{trial.url}/api.php?{query}") as answer:
+        return json.load(answer)["query"]["pages"][0].get("revisions", [])
+
+
+def tried(frontdesk, name, application, wanted, check, with_form, before=None):
     print(name)
     work = AT / f"runs/sites-{name}"
     shutil.rmtree(work, ignore_errors=True)
@@ -86,14 +142,23 @@ def tried(frontdesk, name, application, wanted, check, before=None):
         text = imported(frontdesk, "site", running.url)
         expect("the capabilities of its API", [id for id in ids(text) if id in wanted], wanted)
         expect("one search only", ids(text).count("site.search"), 1)
-        with Trial(frontdesk, running.url, text + AGTP) as trial:
+        with Trial(frontdesk, running.url, with_form(text)) as trial:
+            trial.wordpress = lambda code: in_wordpress(work, code)
             check(trial)
             live = trial.live()
             expect("check --live", (live.returncode, live.stdout), (0, live.stdout))
 
 
+def in_wordpress(work, code):
+    """What a line of PHP prints within WordPress."""
+    load = f"$_SERVER['HTTP_HOST'] = '127.0.0.1'; require '{work}/root/usr/share/wordpress/wp-load.php'; {code}"
+    return subprocess.run(["php", "-r", load], check=True, capture_output=True, text=True).stdout
+
+
 def written(work):
-    """A page of the wiki, by its own maintenance script."""
+    """A page of the wiki, by its own maintenance script, and a word that it blocks."""
+    with (work / "root/usr/share/mediawiki/LocalSettings.php").open("a") as settings:
+        settings.write("\n$wgSpamRegex = ['/spam\\.example/'];\n")
     edit = work / "root/usr/share/mediawiki/maintenance/edit.php"
     subprocess.run(["php", edit, "--summary", "new", "Oolong"], input="Half oxidised, from the hills.", text=True, check=True,
                    capture_output=True)
@@ -103,8 +168,10 @@ def written(work):
 def main():
     AT.mkdir(parents=True, exist_ok=True)
     frontdesk = sys.argv[1]
-    tried(frontdesk, "wordpress", php_applications.wordpress, ["site.search", "posts.list", "posts.read"], wordpress)
-    tried(frontdesk, "mediawiki", php_applications.mediawiki, ["site.search", "pages.read"], mediawiki, written)
+    tried(frontdesk, "wordpress", php_applications.wordpress, ["site.search", "posts.list", "posts.read"], wordpress,
+          lambda text: text.replace(COMMENT[0], "".join(COMMENT)))
+    tried(frontdesk, "mediawiki", php_applications.mediawiki, ["site.search", "pages.read"], mediawiki,
+          lambda text: text + EDIT, written)
     finish()
 
 

@@ -26,11 +26,14 @@ class AtHome(urllib.request.HTTPRedirectHandler):
     """A browser that stays at the site: where a redirect leads elsewhere, it says where."""
 
     def redirect_request(self, request, *rest):
-        return None if rest[-1].startswith(CALLBACK) else super().redirect_request(request, *rest)
+        is_elsewhere = urllib.parse.urlsplit(rest[-1]).scheme == "https"
+        return None if is_elsewhere else super().redirect_request(request, *rest)
 
 
 class Person:
     """A browser with a person before it, and their agent."""
+
+    client, callback = "assistant", CALLBACK
 
     def __init__(self, trial, who):
         self.trial, self.who, self.at = trial, who, f"http://127.0.0.1:{trial.http}"
@@ -52,29 +55,43 @@ class Person:
         verifier = secrets.token_urlsafe(48)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         asked = {
-            "response_type": "code", "client_id": "assistant", "redirect_uri": CALLBACK, "state": "s",
+            "response_type": "code", "client_id": self.client, "redirect_uri": self.callback, "state": "s",
             "code_challenge": challenge, "code_challenge_method": "S256",
         }  # fmt: skip
         url, page = self.open("/agent/oauth/authorize?" + urllib.parse.urlencode(asked))
-        hidden = dict(re.findall(r'name=.?(csrfmiddlewaretoken|next).? value=["\']([^"\']*)', page))
-        form = hidden | {"username": self.who, "password": f"{self.who}-password"}
-        form["next"] = form["next"].replace("&amp;", "&")
-        consent = self.open(url, form)[1]
+        consent = self.signed_in(url, page)[1]
         ticket = re.search(r'name="ticket" value="(\w+)"', consent).group(1)
         chosen = re.findall(r'name="allow" value="([^"]+)"', consent)
         back = self.open("/agent/oauth/consent", {"ticket": ticket, "decision": "allow", "allow": chosen})[0]
         code = urllib.parse.parse_qs(urllib.parse.urlsplit(back).query)["code"][0]
         given = {
-            "grant_type": "authorization_code", "code": code, "client_id": "assistant", "redirect_uri": CALLBACK,
+            "grant_type": "authorization_code", "code": code, "client_id": self.client, "redirect_uri": self.callback,
             "code_verifier": verifier,
         }  # fmt: skip
         self.tokens = json.loads(self.open("/agent/oauth/token", given)[1])
         return consent
 
+    def asked_for(self, client, callback):
+        """What a person who is signed in sees where an agent with this name and address asks for them."""
+        asked = {
+            "response_type": "code", "client_id": client, "redirect_uri": callback, "state": "s",
+            "code_challenge": "c" * 43, "code_challenge_method": "S256",
+        }  # fmt: skip
+        return self.open("/agent/oauth/authorize?" + urllib.parse.urlencode(asked))
+
+    def signed_in(self, url, page):
+        """The page that comes after the site's login form on this page."""
+        hidden = dict(re.findall(r'name=.?(csrfmiddlewaretoken|next).? value=["\']([^"\']*)', page))
+        form = hidden | {"username": self.who, "password": f"{self.who}-password"}
+        form["next"] = form["next"].replace("&amp;", "&")
+        return self.open(url, form)
+
+    def authorization(self):
+        return f"Bearer {self.tokens['access_token']}"
+
     def call(self, path, method, params):
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        bearer = f"Bearer {self.tokens['access_token']}"
-        return self.trial.call(path, message, Authorization=bearer, Accept="application/json, text/event-stream")
+        return self.trial.call(path, message, Authorization=self.authorization(), Accept="application/json, text/event-stream")
 
     def mcp(self, tool, arguments, key=None):
         params = {"name": tool.replace(".", "_"), "arguments": arguments}
@@ -126,4 +143,5 @@ def main():
         finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@ import json
 import sys
 
 from desk import HERE, Trial, expect, finish
+from ways import everywhere
 
 HOSTILE = "<lamp> & \"shade\""
 BREAKING = "</s:item><s:item>chair]]><!--"
@@ -40,6 +41,12 @@ def soap(trial):
     expect("an order that failed", (status, refused["error"]["code"], trial.taken()[0]), (500, "sold_out", "2"))
     _, status, refused = trial.confirmed("/agent/order", new | {"quantity": 0}, "4")
     expect("a fault without a name", (status, refused["error"]["code"], trial.taken()[0]), (502, "upstream_error", "2"))
+    everywhere(
+        trial,
+        read=("item.price", {"item": "chair"}, "129.50"),
+        write=("item.order", lambda name: {"item": "chair", "quantity": 1, "note": name}, "o-"),
+        wrong=("item.order", new | {"quantity": 9}, "sold_out"),
+    )
 
 
 def without_namespaces(found):
@@ -75,6 +82,11 @@ def rpc(trial):
         asked, done = trial.confirmed_tool(f"{kind}_order", new, f"{kind}-2")
         told = f"o-{before + 2}" in json.dumps(done)
         expect(f"{kind}: one more over MCP", (asked, told, trial.taken().split("|")[0]), (True, True, str(before + 2)))
+        everywhere(
+            trial,
+            read=(f"{kind}.stock", {"item": "chair"}, "chair"),
+            write=(f"{kind}.order", lambda name: {"item": f"lamp for {name}", "quantity": 1}, "o-"),
+        )
     expect("check --live", trial.live().returncode, 0)
 
 

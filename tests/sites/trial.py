@@ -1,4 +1,4 @@
-"""Calls unmodified sites without an API through Frontdesk, over AICP and MCP: a Django site and one with Flask-WTF.
+"""Calls unmodified sites without an API through Frontdesk, over AICP, MCP and AGTP: a Django site and one with Flask-WTF.
 
 Usage: trial.py FRONTDESK [django|flask ...]. `run` installs what it needs.
 """
@@ -7,6 +7,7 @@ import json
 import sys
 
 from desk import HERE, Trial, expect, finish
+from ways import everywhere
 
 
 def django(trial):
@@ -31,12 +32,20 @@ def django(trial):
     expect("the site's own words", (status, refused["error"].get("details"), trial.taken()), (422, violation, "1"))
     live = trial.live()
     expect("check --live", (live.returncode, "NO LONGER FITS" in live.stdout), (0, False))
+    everywhere(
+        trial,
+        search=("shop.search", {"q": "chair"}, "Red chair"),
+        read=("shop.page", {"q": "table"}, "Oak table"),
+        write=("contact.send", lambda name: {"email": f"{name}@example.com", "message": "Is it here?"}, "We answer within a day"),
+        wrong=("contact.send", {"email": "nobody", "message": "Is it here?"}, "Enter a valid email address."),
+    )
 
 
 def flask(trial):
-    status, done = trial.call("/agent/book", {"name": "Zoë", "seats": 2, "cv": {"name": "a.txt", "data": "SGk="}})
-    expect("the form is sent with a file", (status, trial.taken()), (200, "1 ('Zoë', 2, b'Hi')"))
-    status, refused = trial.call("/agent/book", {"name": "Zoë", "seats": 20})
+    booking = {"name": "Zoë", "seats": 2, "cv": {"name": "a.txt", "data": "SGk="}}
+    asked, status, done = trial.confirmed("/agent/book", booking, "1")
+    expect("the form is sent with a file, confirmed", (asked, status, trial.taken()), (428, 200, "1 ('Zoë', 2, b'Hi')"))
+    asked, status, refused = trial.confirmed("/agent/book", {"name": "Zoë", "seats": 20}, "2")
     taken = trial.taken().split()[0]
     expect("the site's bounds hold", (status, [v["pointer"] for v in refused["error"].get("details", [])], taken), (422, ["/seats"], "1"))
     for item, wanted in [("chair", ["chair"]), ("lamp", ["chair", "lamp"])]:
@@ -45,6 +54,13 @@ def flask(trial):
     expect("the basket in a third call", trial.call("/agent/basket", {})[1].get("items"), ["chair", "lamp"])
     other = trial.call("/agent/basket", {}, AICP_Session="another-conversation")[1]
     expect("another conversation has its own", other.get("items"), [])
+    everywhere(
+        trial,
+        read=("booking.page", {}, "Seats"),
+        write=("seats.book", lambda name: {"name": name, "seats": 2}, "It is booked."),
+        wrong=("seats.book", {"name": " ", "seats": 2}, "This field is required."),
+        basket=("basket.add", [{"item": "chair"}, {"item": "lamp"}], "basket.show", ["chair", "lamp"]),
+    )
 
 
 def main():

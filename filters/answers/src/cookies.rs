@@ -55,6 +55,11 @@ impl Cookies {
         }
     }
 
+    /// The same for a conversation that does not have them yet.
+    pub fn of_another(self) -> Self {
+        Self { changed: !self.all.is_empty(), ..self }
+    }
+
     /// The value of `Cookie` for a request to this path: longer paths first, then the earlier ones.
     pub fn sent_to(&self, path: &str) -> Option<String> {
         let now = now();

@@ -1,10 +1,11 @@
 //! Data out of a page by CSS selectors, as declared.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use frontdesk_base::{
     charset,
     fault::{Fault, Refusal},
+    work_limit::WorkLimit,
 };
 use frontdesk_config as config;
 use frontdesk_config::FieldKind;
@@ -24,7 +25,7 @@ use crate::{
 const MOST_ITEMS: usize = 2_000;
 const MOST_VALUES: usize = 500;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// How long the selectors of one answer may take.
+/// How much CPU time the selectors of one answer may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Attributes that hold an address.
 const ADDRESSES: [&str; 8] = ["href", "src", "action", "formaction", "poster", "data", "cite", "data-src"];
@@ -140,7 +141,7 @@ impl Extract {
             base: tree.base(answered.at),
             language: tree.language().unwrap_or_default(),
             answered,
-            began: Instant::now(),
+            limit: WorkLimit::begin(PATIENCE),
             bytes: 0,
         };
         let next = match &self.next {
@@ -228,7 +229,7 @@ struct Reading<'a> {
     base: Url,
     language: String,
     answered: &'a Answered<'a>,
-    began: Instant,
+    limit: WorkLimit,
     bytes: usize,
 }
 
@@ -238,7 +239,7 @@ impl Reading<'_> {
         // Markdown prepares the tree for itself, so it comes last.
         let (last, first): (Vec<_>, Vec<_>) = fields.iter().partition(|field| field.kind == FieldKind::Markdown);
         for field in first.into_iter().chain(last) {
-            if self.began.elapsed() > PATIENCE || self.bytes > MOST_BYTES {
+            if self.limit.is_over() || self.bytes > MOST_BYTES {
                 return Err(too_large("The site's page has more in it than is taken out of a page."));
             }
             let value = if field.all {

@@ -19,6 +19,8 @@ mod page;
 mod read;
 mod table;
 mod template;
+mod template_place;
+mod template_syntax;
 mod values;
 mod xml;
 mod xml_text;

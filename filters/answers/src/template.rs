@@ -3,12 +3,13 @@
 
 use frontdesk_base::media::{essence, is_json};
 use serde_json::{Map, Value};
+use url::form_urlencoded;
 
-use crate::xml_text;
+use crate::{template_place::Place, template_syntax, xml};
 
 /// What a body is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Media {
+pub(super) enum Media {
     Json,
     Xml,
     Form,
@@ -52,14 +53,14 @@ impl Template {
         } else {
             return Err(format!("cannot be filled in safely as {kind}; write a content_type of JSON, XML or a form"));
         };
-        let (mut parts, mut rest, mut context) = (Vec::new(), text, Context::default());
+        let (mut parts, mut rest, mut place) = (Vec::new(), text, Place::default());
         while let Some((literal, after)) = rest.split_once("{{") {
             let (inside, after) = after.split_once("}}").ok_or("has a {{ without its }}")?;
             let path = path(inside.trim())?;
-            context.pass(literal, media);
-            context.may_hold_a_value(media)?;
+            place.pass(literal, media);
+            place.may_hold_a_value(media)?;
             parts.push(Part::Literal(literal.to_owned()));
-            parts.push(Part::Value { path, quoted: media == Media::Json && context.in_string });
+            parts.push(Part::Value { path, quoted: place.is_quoted() });
             rest = after;
         }
         parts.push(Part::Literal(rest.to_owned()));
@@ -72,19 +73,15 @@ impl Template {
     fn check(&self) -> Result<(), String> {
         let mark = Value::from(MARK);
         let sample = self.written(&|_| Some(&mark));
-        match self.media {
-            Media::Json => {
-                let value: Value = serde_json::from_str(&sample).map_err(|why| format!("makes no JSON: {why}"))?;
-                if is_in_query(&value) {
-                    return Err("puts a value into a query, where it would be syntax; declare a variable, and write \
-                                \"variables\": {{ input }}"
-                        .into());
-                }
-                Ok(())
+        let value = match self.media {
+            Media::Json => serde_json::from_str(&sample).map_err(|why| format!("makes no JSON: {why}"))?,
+            Media::Xml => xml::read(&sample).map_err(|_| "makes no well-formed XML".to_owned())?,
+            Media::Form => {
+                let fields = form_urlencoded::parse(sample.as_bytes());
+                fields.map(|(name, value)| (name.into_owned(), value.into())).collect::<Map<_, Value>>().into()
             }
-            Media::Xml => xml_text::parse(&sample).map(drop).map_err(|_| "makes no well-formed XML".to_owned()),
-            Media::Form => Ok(()),
-        }
+        };
+        template_syntax::check(&value, MARK)
     }
 
     /// The body for an input. `all`: what `{{ input }}` is.
@@ -123,7 +120,7 @@ impl Template {
                         Media::Json => body.push_str(&value.unwrap_or(&Value::Null).to_string()),
                         Media::Xml => xml_escaped(&as_text(value), &mut body),
                         Media::Form => {
-                            body.extend(url::form_urlencoded::byte_serialize(as_text(value).as_bytes()));
+                            body.extend(form_urlencoded::byte_serialize(as_text(value).as_bytes()));
                         }
                     }
                 }
@@ -166,68 +163,6 @@ fn xml_escaped(text: &str, out: &mut String) {
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
             c => out.push(c),
         }
-    }
-}
-
-fn is_in_query(value: &Value) -> bool {
-    match value {
-        Value::Object(members) => members.iter().any(|(name, value)| {
-            matches!(name.as_str(), "query" | "sql")
-                && value.as_str().is_some_and(|text| text.contains(MARK) && text != MARK)
-                || is_in_query(value)
-        }),
-        Value::Array(items) => items.iter().any(is_in_query),
-        _ => false,
-    }
-}
-
-/// Where in a body a value would stand.
-#[derive(Debug, Default)]
-struct Context {
-    in_string: bool,
-    escaped: bool,
-    /// In XML: what was written so far.
-    before: String,
-}
-
-impl Context {
-    fn pass(&mut self, literal: &str, media: Media) {
-        match media {
-            Media::Json => {
-                for c in literal.chars() {
-                    match c {
-                        _ if self.escaped => self.escaped = false,
-                        '\\' if self.in_string => self.escaped = true,
-                        '"' => self.in_string = !self.in_string,
-                        _ => {}
-                    }
-                }
-            }
-            Media::Xml => self.before.push_str(literal),
-            Media::Form => {}
-        }
-    }
-
-    fn may_hold_a_value(&mut self, media: Media) -> Result<(), String> {
-        if media == Media::Json && self.escaped {
-            return Err("has a value behind a backslash".into());
-        }
-        if media != Media::Xml {
-            return Ok(());
-        }
-        let open = |start: &str, end: &str| {
-            self.before.rfind(start).is_some_and(|at| !self.before[at + start.len()..].contains(end))
-        };
-        if open("<!--", "-->") || open("<![CDATA[", "]]>") || open("<?", "?>") {
-            return Err("has a value in a comment, a CDATA section or an instruction, where it would be syntax".into());
-        }
-        let Some(at) = self.before.rfind('<').filter(|at| !self.before[*at..].contains('>')) else { return Ok(()) };
-        let quotes = self.before[at..].chars().filter(|c| matches!(c, '"')).count();
-        let apostrophes = self.before[at..].chars().filter(|c| matches!(c, '\'')).count();
-        if quotes % 2 == 0 && apostrophes % 2 == 0 {
-            return Err("has a value in a tag, outside an attribute's quotes, where it would be syntax".into());
-        }
-        Ok(())
     }
 }
 
@@ -285,6 +220,12 @@ mod tests {
             ("<a><!-- {{ input.a }} --></a>", "application/soap+xml"),
             ("<a><![CDATA[{{ input.a }}]]></a>", "text/xml"),
             ("<a>{{ input.a }}</b>", "text/xml"),
+            ("<!DOCTYPE a [<!ENTITY b \"{{ input.a }}\">]><a>&b;</a>", "text/xml"),
+            ("<a x=\"it's\" {{ input.a }}=\"x\"/>", "text/xml"),
+            ("<a x=\">\" {{ input.a }}=\"x\"/>", "text/xml"),
+            ("<a><sql>SELECT {{ input.a }}</sql></a>", "text/xml"),
+            ("query={ a(b: {{ input.a }}) }", "application/x-www-form-urlencoded"),
+            ("{\"query\": {{ input.a }}, \"variables\": {}}", "application/json"),
             ("a {{ input.a }}", "text/plain"),
         ] {
             assert!(Template::parse(template, kind).is_err(), "{template}");

@@ -1,7 +1,7 @@
 //! Formats that every other crate reads and writes alike: paths, header fields, JSON, schemas, faults and replies.
 //!
 //! It is the lowest crate, so that each of these rules exists once. It knows no configuration, caller, dialect or
-//! site; every function depends only on its arguments.
+//! site; every function depends only on its arguments, but for clocks and random ids.
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +33,7 @@ pub mod templates;
 pub mod text;
 pub mod tokens;
 pub mod violation;
+pub mod work_limit;
 
 pub use boxed::boxed;
 pub use fault::{Fault, Refusal};

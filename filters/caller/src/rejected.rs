@@ -108,7 +108,7 @@ impl Rejected {
             Self::TokenAlgorithm => "Use a token signed with EdDSA, ES256 or RS256.",
             Self::TokenNotValid => "Obtain a new token from this site's authorization server.",
             Self::TokenBound => "Use a bearer token; proof of possession (DPoP, mutual TLS) is not verified here.",
-            Self::TokenExpired => "Refresh the token; it has expired.",
+            Self::TokenExpired => "Refresh the token: it has expired, or what it was given for was ended.",
             Self::TokenNotYetValid => "Wait until the token becomes valid, or have its issuer's clock set right.",
             Self::TokenWrongAudience => "Request a token whose audience is this site.",
             Self::TokenWrongIssuer => "Request a token from this site's own authorization server.",

@@ -117,7 +117,7 @@ impl Mistake {
 }
 
 /// The known word that was probably meant: a typo, or a close variant. Ignores case and separators.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = folded(word);
     known
         .into_iter()

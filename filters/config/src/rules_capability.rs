@@ -17,6 +17,7 @@ use super::{
     raw::Item,
     rules_pages,
     rules_shared::unique,
+    rules_summary,
     schemas::{Pointed, Schemas},
 };
 
@@ -40,6 +41,7 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
         way(capability, &trail, found);
         templates(capability, &trail, found);
         rules_pages::rules(capability, &trail, found);
+        rules_summary::rules(capability, &trail, found);
         for key in ["input_schema", "output_schema"] {
             let Some(item) = capability.get(key) else { continue };
             if matches!(schemas.pointed(item), Pointed::Nowhere) {

@@ -30,6 +30,8 @@ pub struct Account {
     pub in_doubt: bool,
     /// The value of `response` that would read the site's answer, where the declared one does not.
     pub fits: Option<&'static str>,
+    /// What of the site's page or form is not as declared, in words of our own.
+    pub changed: Option<&'static str>,
     /// The site's cookies could not be stored, so the conversation goes on without them.
     pub unkept_cookies: bool,
     /// The question, where the site's pages do not answer it.
@@ -60,6 +62,7 @@ impl Account {
             unkept: false,
             in_doubt: false,
             fits: None,
+            changed: None,
             unkept_cookies: false,
             unanswered: None,
             flags: Flags::default(),

@@ -45,6 +45,7 @@ mod message;
 mod models;
 mod pages;
 pub mod pending;
+mod pending_record;
 pub mod person_page;
 mod plan;
 pub mod problem;

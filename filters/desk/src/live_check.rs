@@ -2,13 +2,16 @@
 //! show. Only pages and reads by GET are asked; nothing is sent that acts.
 
 use bytes::Bytes;
-use frontdesk_answers::{Answered, Kind, Plan};
+use frontdesk_answers::{Answered, Kind, Plan, form::Differences};
 use http::StatusCode;
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::call::CallPlan;
 use frontdesk_config::{Capability, ResponseKind, Settings};
+
+/// The most fields that are named.
+const MOST_UNFILLED: usize = 5;
 
 /// A capability to try.
 #[derive(Debug)]
@@ -94,6 +97,21 @@ fn example(capability: &Capability) -> Value {
     input.into()
 }
 
+/// That a field is gone, and what to write if another one took its place.
+fn no_field(name: &str, unfilled: &[String]) -> String {
+    let mut said = format!("the form has no field \"{name}\"");
+    if let Some(first) = unfilled.first() {
+        let shown: Vec<String> = unfilled.iter().take(MOST_UNFILLED).map(|own| format!("{own:?}")).collect();
+        let is_bare = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        let name = if is_bare { name.to_owned() } else { format!("{name:?}") };
+        said += &format!(
+            "; nothing fills in {}: if that is the same field, write rename_input = {{ {name} = {first:?} }}",
+            shown.join(", ")
+        );
+    }
+    said
+}
+
 impl Trial {
     /// What an answer from this address shows.
     pub fn judge(&self, status: StatusCode, content_type: &str, body: &Bytes, at: &Url) -> Vec<Found> {
@@ -112,12 +130,15 @@ impl Trial {
             tokens: u64::MAX,
         };
         if let (Some(form), Some((names, action))) = (&self.plan.form, &self.form) {
-            return match form.form.missing(&answered, action, names) {
-                Ok(missing) if missing.is_empty() => {
+            return match form.form.differences(&answered, action, names) {
+                Ok(Differences { missing, .. }) if missing.is_empty() => {
                     vec![fits(format!("the form is there, with a field for each of {} inputs", names.len()))]
                 }
-                Ok(missing) => missing.iter().map(|name| fails(format!("the form has no field \"{name}\""))).collect(),
-                Err(refusal) => vec![fails(refusal.detail.into_owned())],
+                Ok(Differences { missing, unfilled }) => {
+                    missing.iter().map(|name| fails(no_field(name, &unfilled))).collect()
+                }
+                // Nothing is ever sent here, so there is no need to say so.
+                Err(refusal) => vec![fails(refusal.detail.trim_end_matches(" Nothing was sent.").to_owned())],
             };
         }
         if let Plan::Extract(extract) = &self.plan.reader {

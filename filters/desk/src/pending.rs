@@ -3,7 +3,8 @@
 //! The agent gets a token as usual, but the token alone confirms nothing. A record holds what is asked and what the
 //! person decided. The page is found by a random id that only its address has; the token does not lead to it. A second
 //! record leads from the call to its page, so that a call that is repeated without its token asks no second time: it
-//! gets the same token and the same page, and a declined call stays declined until the question expires.
+//! gets the same token and the same page, and a declined call stays declined until the question expires. Both are sealed in
+//! the store (`pending_record.rs`).
 
 use std::{
     borrow::Cow,
@@ -11,7 +12,6 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, header};
 use serde_json::{Value, json};
 use url::Url;
@@ -19,6 +19,7 @@ use url::Url;
 use super::{
     Asked, Call, ConfirmationPage, Desk,
     date::rfc3339,
+    pending_record::Place,
     records::{self, Promises, Token, unguessable},
     step::{Step, Stop},
     trouble::{not_kept, with_a_warning},
@@ -74,8 +75,8 @@ pub struct Pending {
 }
 
 impl Pending {
-    fn read(record: &frontdesk_state::Record) -> Option<Self> {
-        let value: Value = serde_json::from_slice(&record.value).ok()?;
+    fn read(place: Place<'_>, record: &frontdesk_state::Record) -> Option<Self> {
+        let value = place.opened(&record.value)?;
         let text = |name: &str| value[name].as_str().map(str::to_owned);
         Some(Self {
             decision: match value["decision"].as_str()? {
@@ -109,7 +110,8 @@ pub async fn look(desk: &Desk<'_>, id: &str) -> Result<Option<Pending>, NotKept>
     if !records::is_id(id) {
         return Ok(None);
     }
-    Ok(desk.records.get(&page_key(id)).await?.as_ref().and_then(Pending::read))
+    let place = Place::Page(id);
+    Ok(desk.records.get(&place.name()).await?.as_ref().and_then(|record| Pending::read(place, record)))
 }
 
 /// Stores what the person decided. `false`: they, or somebody else, had decided before.
@@ -124,8 +126,9 @@ pub async fn decide(desk: &Desk<'_>, id: &str, pending: &Pending, decision: Deci
     }
     let mut value = pending.value.clone();
     value["decision"] = decision.word().into();
-    let put = Put::Value(value.to_string().into(), lasts(pending.expires, now));
-    let change = Change { key: page_key(id), expect: Expect::Version(pending.version), put };
+    let place = Place::Page(id);
+    let put = Put::Value(place.sealed(&value)?, lasts(pending.expires, now));
+    let change = Change { key: place.name(), expect: Expect::Version(pending.version), put };
     Ok(matches!(desk.records.commit_safely(&[change]).await?, Committed::Done(_)))
 }
 
@@ -133,15 +136,6 @@ pub async fn decide(desk: &Desk<'_>, id: &str, pending: &Pending, decision: Deci
 pub fn address(settings: &Settings, id: &str) -> String {
     let origin = settings.site.origin.as_deref().unwrap_or_default().trim_end_matches('/');
     format!("{origin}{}/{id}", settings.paths.confirm.path)
-}
-
-fn page_key(id: &str) -> String {
-    format!("p:{}", records::fingerprint(&[id.as_bytes()]))
-}
-
-/// The record that leads from a call to its page.
-fn call_key(binding: &str) -> String {
-    format!("q:{binding}")
 }
 
 fn lasts(expires: u64, now: u64) -> Duration {
@@ -231,10 +225,13 @@ impl Step<'_> {
             "asker": asker, "verified": verified, "subject": subject, "expires": expires,
         });
         let call = json!({ "id": id, "token": token });
-        let put = |value: Value| Put::Value(Bytes::from(value.to_string()), lasts(expires, now));
+        let (of_page, of_call) = (Place::Page(&id), Place::Call(binding));
+        let put = |place: Place<'_>, value: &Value| -> Result<Put, Stop> {
+            Ok(Put::Value(place.sealed(value).map_err(not_kept)?, lasts(expires, now)))
+        };
         let changes = [
-            Change { key: page_key(&id), expect: Expect::Absent, put: put(page) },
-            Change { key: call_key(binding), expect, put: put(call) },
+            Change { key: of_page.name(), expect: Expect::Absent, put: put(of_page, &page)? },
+            Change { key: of_call.name(), expect, put: put(of_call, &call)? },
         ];
         if !matches!(self.desk.records.commit(&changes).await.map_err(not_kept)?, Committed::Done(_)) {
             let detail = "A person is being asked about this very call. Try again in a moment.";
@@ -245,7 +242,7 @@ impl Step<'_> {
         {
             // The person was not told, so the question is taken back: the next call asks anew.
             let gone = |key| Change { key, expect: Expect::Anything, put: Put::Nothing };
-            let _ = self.desk.records.commit(&[gone(page_key(&id)), gone(call_key(binding))]).await;
+            let _ = self.desk.records.commit(&[gone(of_page.name()), gone(of_call.name())]).await;
             return Ok(refusal.into());
         }
         let before = Before { version: 0, id, token, pending: None };
@@ -286,9 +283,10 @@ impl Step<'_> {
 
     /// The question that was asked about this call, where one was.
     async fn before(&self, binding: &str) -> Result<Option<Before>, Stop> {
-        let found = self.desk.records.get(&call_key(binding)).await.map_err(not_kept)?;
+        let place = Place::Call(binding);
+        let found = self.desk.records.get(&place.name()).await.map_err(not_kept)?;
         let Some(record) = found else { return Ok(None) };
-        let Ok(value) = serde_json::from_slice::<Value>(&record.value) else { return Ok(None) };
+        let Some(value) = place.opened(&record.value) else { return Ok(None) };
         let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let (id, token) = (text("id"), text("token"));
         let pending = look(self.desk, &id).await.map_err(not_kept)?;

@@ -14,10 +14,12 @@ use frontdesk_state::{Change, Expect, NotKept, Put};
 impl<'a> Step<'a> {
     /// The cookies that the site set in this conversation.
     pub(super) async fn kept_cookies(&self, plan: &CallPlan) -> Result<Cookies, Refusal> {
-        for session in self.sessions().filter(|_| plan.keeps_cookies) {
+        for (at, session) in self.sessions().enumerate().filter(|_| plan.keeps_cookies) {
             let record = self.desk.records.get(&self.cookie_record(session)).await.map_err(not_kept)?;
             if let Some(opened) = record.and_then(|record| self.opened(session, &record.value)) {
-                return Ok(Cookies::read(&opened));
+                let cookies = Cookies::read(&opened);
+                // A client may name the conversation from now on that this call is told.
+                return Ok(if at == 0 { cookies } else { cookies.of_another() });
             }
         }
         Ok(Cookies::default())

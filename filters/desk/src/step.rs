@@ -151,6 +151,9 @@ impl<'a> Step<'a> {
         self.account.in_doubt = self.reached == Reached::Unknown || self.account.decision == unknown;
         if let Outcome::Fault(refusal) = &outcome {
             self.account.named = refusal.name.as_deref().map(str::to_owned);
+            if let (Fault::SiteChanged, Cow::Borrowed(words)) = (refusal.fault, &refusal.detail) {
+                self.account.changed = Some(*words);
+            }
         }
         self.tell_outcome(match &outcome {
             Outcome::Done(_) => None,

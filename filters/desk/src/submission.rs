@@ -100,7 +100,7 @@ impl Step<'_> {
         let last_status = if broke_off { status } else { last.status };
         // A page of results has its search form again, and that is no failure.
         let only_reads = form.method.is_safe() && self.capability.kind.is_read();
-        let put_in = if only_reads { Vec::new() } else { form.put_in.clone() };
+        let filled = form.clone();
         let judged = match self.page_answer(visit, &last, &target) {
             Some(page) => {
                 let (of, went, at, action) =
@@ -109,7 +109,7 @@ impl Step<'_> {
                     let answered = page.as_answered();
                     let acts = (!only_reads).then_some((at.as_str(), action.as_str()));
                     let last = (!broke_off).then_some(&answered);
-                    let sent = Submitted { status, redirects: &went, last_status, last, put_in: &put_in, acts };
+                    let sent = Submitted { status, redirects: &went, last_status, last, filled: &filled, acts };
                     of.form.judge(&sent, &|name| of.ours(name))
                 };
                 self.apart(last.body.len(), judge).await

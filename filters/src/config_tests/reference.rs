@@ -160,7 +160,9 @@ fn page() -> String {
                 continue;
             }
             let shown = format!("`{}`", cell(value));
-            let shown = if *example { format!("*{shown}*") } else { shown };
+            // What the file shows without being its default says so.
+            let has_no_default = about.starts_with("optional") || about.contains("default none");
+            let shown = if *example || has_no_default { format!("*{shown}*") } else { shown };
             let kind = cell(kinds.get(&whole).map_or("", String::as_str));
             let _ = writeln!(table, "| `{key}` | {shown} | {kind} | {} |", plain(about));
         }

@@ -180,6 +180,22 @@ fn a_path_is_taken_once() {
 }
 
 #[test]
+fn a_summary_that_shows_what_may_be_missing_says_so() {
+    let asks = |summary: &str| {
+        let schema = "input_schema = { type = 'object', required = ['a'], properties = { a = {}, b = {} } }\n";
+        capability(&format!("confirmation = {{ summary = '{summary}' }}\n{schema}"))
+    };
+    warns(
+        &asks("Take {{ input.a }} {{ input.b }}"),
+        "capabilities[0].confirmation.summary: shows input.b, which callers may leave out; such a call is summed up by its \
+         description; write {% if input.b %} {{ input.b }}{% endif %}",
+    );
+    for fine in ["Take {{ input.a }}", "Take {{ input.a }}{% if input.b %} {{ input.b }}{% endif %}"] {
+        assert_eq!(warned(&with_upstream(&asks(fine))), Vec::<String>::new(), "{fine}");
+    }
+}
+
+#[test]
 fn what_a_capability_refers_to() {
     let actions = "[[capabilities.aom.actions]]\nid = 'a.c'\n";
     refuses(&capability(actions), "actions[0].id: \"a.c\" is not the id of a capability; did you mean \"a.b\"?");

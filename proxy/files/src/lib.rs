@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-pub use pem::{add_system_roots, certified_key, chain, private_key};
+pub use pem::{add_system_roots, certified_key, chain, private_key, valid_until};
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;

@@ -41,6 +41,12 @@ pub fn chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
+/// Until when the first certificate of a chain is valid, in seconds since 1970. `None`: it cannot be read.
+pub fn valid_until(chain: &[CertificateDer<'_>]) -> Option<u64> {
+    let (_, first) = x509_parser::parse_x509_certificate(chain.first()?).ok()?;
+    Some(u64::try_from(first.validity().not_after.timestamp()).unwrap_or(0))
+}
+
 /// Adds the authorities that the system trusts (`SSL_CERT_FILE` and `SSL_CERT_DIR` included).
 ///
 /// # Errors

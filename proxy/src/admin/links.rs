@@ -28,14 +28,21 @@ impl Admin {
             return problem(StatusCode::BAD_REQUEST, "Send client=ID: the client_id of an agent.");
         }
         let running = self.live.current();
-        if running.snapshot.settings.auth.login.is_none() {
+        let Some(login) = &running.snapshot.settings.auth.login else {
             return problem(StatusCode::NOT_FOUND, "There is no [auth.login] here, so no agent has links.");
-        }
+        };
+        // A mistyped id would otherwise look like an agent that was ended.
+        let is_taken = login.takes(&client);
         match end_all_of(running.store.records.as_ref(), &client).await {
             Ok(true) => {
                 self.metrics.links.with_label_values(&["client_ended"]).inc();
-                tracing::info!("the operator ended all links of an agent");
-                json_answer(StatusCode::OK, &json!({ "ended": client }))
+                tracing::info!(client, "the operator ended all links of an agent");
+                let mut ended = json!({ "ended": client });
+                if !is_taken {
+                    ended["note"] =
+                        "auth.login takes no agent with this id now. Is it written as its client_id?".into();
+                }
+                json_answer(StatusCode::OK, &ended)
             }
             Ok(false) => problem(StatusCode::CONFLICT, "Too many agents were ended. List the others in auth.login."),
             Err(_) => problem(StatusCode::SERVICE_UNAVAILABLE, "The store is unavailable, and nothing was ended."),

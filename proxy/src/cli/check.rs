@@ -25,13 +25,21 @@ pub(super) fn check(file: PathBuf, connect: bool, live: bool) -> ExitCode {
     for warning in &declaration.warnings {
         eprintln!("{warning}");
     }
+    let of_certificate = source::certificate_warning(declaration);
+    if let Some(warning) = &of_certificate {
+        eprintln!("{}: {warning}", source.path.display());
+    }
     let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     println!(
         "{} is fine{}: {}, {}{}",
         source.path.display(),
         if review.contract_alone { " as a contract" } else { "" },
         count(declaration.settings.capabilities.len(), "capability", "capabilities"),
-        count(declaration.warnings.len() + review.remarks.len(), "warning", "warnings"),
+        count(
+            declaration.warnings.len() + review.remarks.len() + usize::from(of_certificate.is_some()),
+            "warning",
+            "warnings"
+        ),
         if review.contract_alone { "; to run with it, add [upstream] with the site's url" } else { "" },
     );
     print!("\n{}", dialect::summary(&review));
@@ -66,7 +74,13 @@ pub(super) fn check(file: PathBuf, connect: bool, live: bool) -> ExitCode {
 fn connected(settings: &site::Store) -> Result<String, String> {
     if !matches!(settings.home, StoreHome::Redis(_)) {
         // The process that runs Frontdesk creates the file under its own user; this user must not create it.
-        return Ok("there is nothing to connect to".into());
+        return Ok(match &settings.home {
+            StoreHome::File(directory) => format!(
+                "there is nothing to connect to; the process that runs Frontdesk has to be able to write to {}",
+                directory.display()
+            ),
+            _ => "there is nothing to connect to".into(),
+        });
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
     let store = Store::open(settings)?;

@@ -89,7 +89,13 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr, only_tour: bool) -> Ex
         });
         tokio::spawn(async move {
             let converse = live.current().snapshot.settings.paths.converse.path.clone();
-            eprintln!("\nExample Travel is at {origin}/ with Frontdesk in front of it.\n");
+            eprintln!(
+                "\nExample Travel, a site that knows nothing of agents, is at {origin}/ with Frontdesk in front of it."
+            );
+            if only_tour {
+                eprintln!("An agent visits it now. To paste these lines yourself, start: frontdesk demo");
+            }
+            eprintln!();
             let shown = guide(&Tour::new(origin, converse, key)).await;
             if let Err(why) = &shown {
                 eprintln!("frontdesk: the tour broke off: {why}");
@@ -98,7 +104,10 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr, only_tour: bool) -> Ex
                 return invite(&live, listen, admin);
             }
             told.store(shown.is_err(), Relaxed);
-            eprintln!("That was the tour. `frontdesk demo` starts the same site and goes on until Ctrl-C.");
+            eprintln!(
+                "That was the tour. Before your own site: frontdesk run --upstream http://127.0.0.1:3000\n\
+                 What agents find there today: frontdesk inspect https://example.com   More: frontdesk help getting-started"
+            );
             // As from outside. A process may always send itself a signal.
             let _ = kill(Pid::this(), Signal::SIGTERM);
         });

@@ -38,15 +38,25 @@ pub(super) fn explain(words: &[String]) -> ExitCode {
     if let Some(text) = manual::explain(&asked) {
         return said(text.as_bytes());
     }
-    eprintln!("frontdesk: the manual says nothing of {asked:?}");
-    eprintln!("Ask for a reason (store_away), an alert, a metric, or some words of a log message; or: frontdesk help");
+    eprintln!("frontdesk: the manual has no entry {asked:?}");
+    if let Some(text) = manual::elsewhere(&asked) {
+        eprint!("{text}");
+        return ExitCode::from(1);
+    }
+    eprintln!(
+        "Ask for a status (429), a reason (store_away), an alert, a metric, or some words of a log message; or: frontdesk help"
+    );
     ExitCode::from(1)
 }
 
-/// The long help of the command with this name.
+/// The long help of the command with this name. What follows a command without commands of its own is its argument, as in
+/// `import site`.
 fn help_of_command(root: &mut Command, words: &[String]) -> Option<String> {
     let mut found = root;
-    for word in words {
+    for (at, word) in words.iter().enumerate() {
+        if at > 0 && !found.has_subcommands() {
+            break;
+        }
         found = found.find_subcommand_mut(word)?;
     }
     Some(found.render_long_help().to_string())
@@ -62,6 +72,10 @@ mod tests {
         root.build();
         let help = help_of_command(&mut root, &["run".to_owned()]).unwrap_or_default();
         assert!(help.contains("--upstream") && help.contains("Exit codes"), "{help}");
-        assert_eq!(help_of_command(&mut root, &["nothing".to_owned()]), None);
+        let named = |root: &mut Command, words: &[&str]| {
+            help_of_command(root, &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(named(&mut root, &["nothing"]), None);
+        assert_eq!(named(&mut root, &["run", "site"]), named(&mut root, &["run"]), "an argument");
     }
 }

@@ -224,10 +224,10 @@ enum Catalog {
 #[cfg(feature = "tools")]
 #[derive(Args)]
 struct Import {
-    /// The format of the document.
+    /// What there is: an OpenAPI document, a GraphQL server, or a site's own pages and forms.
     #[arg(value_parser = PossibleValuesParser::new(import::formats()))]
     format: String,
-    /// The document: a file, or an http or https URL.
+    /// The document: a file, or an http or https URL. With `site`: the URL of the site.
     #[arg(value_name = "FILE|URL")]
     from: String,
     /// Write the configuration to this file instead of standard output.

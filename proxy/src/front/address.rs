@@ -8,7 +8,7 @@ use frontdesk_filters::{
     site::Settings,
 };
 use frontdesk_http1::forwarding::X_FORWARDED_PROTO;
-use http::{HeaderMap, HeaderName, HeaderValue, header, uri::Authority};
+use http::{HeaderMap, HeaderName, HeaderValue, Version, header, uri::Authority};
 use pingora::{
     Result,
     http::{RequestHeader, ResponseHeader},
@@ -91,6 +91,24 @@ fn warn_of_another_host(head: &ResponseHeader, addresses: &Addresses<'_>) {
             advice = "if that is this site itself, set its own base URL to the address that visitors use, and site.origin \
                       to the same; if it is another site (a sign-in, say), nothing is to be done",
             "the site redirects visitors to another host; the redirect is passed on as it is (this is said once)"
+        );
+    }
+}
+
+/// Says once that a proxy in front speaks HTTP/1.0, as nginx does unless it is told otherwise: pages then go without the
+/// notice, and each request needs a connection of its own.
+pub fn warn_of_http_1_0(request: &RequestHeader, connection: &ConnInfo, settings: &Settings) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.load(Ordering::Relaxed) || request.version != Version::HTTP_10 {
+        return;
+    }
+    let peer = connection.client.ip().to_canonical();
+    let is_proxy = forwarded::is_trusted(peer, &settings.listen.trusted_proxies)
+        || first(&request.headers, &X_FORWARDED_PROTO.name).is_some();
+    if is_proxy && !SAID.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            "{peer} asks over HTTP/1.0: pages that it gets have no notice for agents; if it is nginx, write \
+             proxy_http_version 1.1 (this is said once)"
         );
     }
 }

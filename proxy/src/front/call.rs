@@ -122,7 +122,8 @@ impl Front {
         if account.decision == Fault::SiteChanged.reason() {
             tracing::warn!(
                 capability = account.capability,
-                "the site's page or form is not as declared; run frontdesk check --live"
+                why = account.changed,
+                "the site's page or form is not as declared; run frontdesk check --live FILE"
             );
             self.metrics.site_changed.with_label_values(&[&account.capability]).inc();
         }

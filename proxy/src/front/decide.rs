@@ -29,6 +29,7 @@ impl Front {
             connection.hold_to_pace(&running.snapshot.settings.protection);
             let trusted = &running.snapshot.settings.listen.trusted_proxies;
             address::warn_of_a_terminator(head, connection, &running.snapshot.settings);
+            address::warn_of_http_1_0(head, connection, &running.snapshot.settings);
             forwarded::client_address(connection.client.ip(), &head.headers, trusted)
         });
     }

@@ -7,7 +7,7 @@ use frontdesk_filters::{harness::Harness, site::Declaration};
 use frontdesk_store::Store;
 use tokio::{runtime::Handle, sync::watch};
 
-use super::{Failure, Live, Running, running::Homes};
+use super::{Failure, Live, Running, running::Homes, tell_validity};
 use crate::{
     handoff::Handoff,
     outbound::{Outbound, transports},
@@ -38,6 +38,7 @@ impl Live {
             open_harness(&declaration, current.harness.as_ref(), &self.outbound, &self.noted).map_err(unusable)?;
         if let Some(tls) = &settings.tls {
             self.certificate.load(tls).map_err(unusable)?;
+            tell_validity(&self.certificate, &self.metrics);
         }
         let mut learned = self.state.lock().learned.clone();
         if !Arc::ptr_eq(&pool, &current.pool) {

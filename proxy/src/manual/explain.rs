@@ -2,11 +2,14 @@
 //!
 //! The manual keeps such words in tables: the first cell names them in backticks, the other cells say what they mean and
 //! what to do. An alert of the runbook is a heading of its own. These are the entries of a word. Without any, paragraphs
-//! are shown that name it in backticks; without those too, lines that contain the asked text.
+//! are shown that name it in backticks; without those too, lines that contain the asked text. A status such as 429 is
+//! explained by the reasons that are answered with it. What is not explained may have a heading, or a similar name.
 
 use std::fmt::Write;
 
-use super::PAGES;
+use frontdesk_filters::site::nearest;
+
+use super::{PAGES, page};
 
 /// Maximum places that are shown where only a part matches.
 const MOST: usize = 12;
@@ -24,8 +27,79 @@ struct Place {
 
 /// What the manual says about a word, or a part of a log line; `None`: nothing.
 pub fn explain(asked: &str) -> Option<String> {
+    if let Some(text) = status(asked.trim()) {
+        return Some(text);
+    }
     let found = find(asked);
     (!found.is_empty()).then(|| found.iter().map(Place::text).collect::<Vec<_>>().join("\n"))
+}
+
+/// The reasons that are answered with a status, each with its meaning, and the steps that the manual has for it.
+fn status(asked: &str) -> Option<String> {
+    let is_status = asked.len() == 3 && asked.starts_with(['4', '5']) && asked.bytes().all(|b| b.is_ascii_digit());
+    let errors = page("errors").filter(|_| is_status)?;
+    let says = |cell: &&str| cell.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == asked);
+    let rows = places(errors.name, errors.text);
+    // A section may say it once for all of its rows.
+    let for_all = format!("All are {asked} ");
+    let whole: Vec<&str> =
+        rows.iter().filter(|row| row.cells[0].starts_with(&for_all)).map(|row| row.heading).collect();
+    let rows = rows.iter().filter(|row| !row.columns.is_empty() && row.heading != "AGTP");
+    let rows = rows.filter(|row| whole.contains(&row.heading) || row.cells[1..].iter().any(says));
+    let mut out = format!(
+        "{asked}: the answer has the reason, as `reason` or else as `code`; `error.type` in the access log is the same.\n\n"
+    );
+    let mut told = Vec::new();
+    for word in rows.flat_map(|row| row.quoted()) {
+        if !told.contains(&word) {
+            told.push(word);
+            let _ = writeln!(out, "  {word:31} {}", meaning(word));
+        }
+    }
+    if told.is_empty() {
+        return None;
+    }
+    out.push_str("\nWhat to look at, and what to do: frontdesk explain REASON\n");
+    for place in PAGES.iter().flat_map(|page| places(page.name, page.text)).filter(|place| says(&place.heading)) {
+        let _ = write!(out, "\n{}", place.text());
+    }
+    Some(out)
+}
+
+/// What a reason means, in the words of the runbook.
+fn meaning(reason: &str) -> String {
+    let runbook = page("runbook-reasons").into_iter().flat_map(|page| places(page.name, page.text));
+    let row = runbook.into_iter().find(|place| !place.columns.is_empty() && place.names(reason));
+    row.and_then(|row| row.cells.get(1).map(|cell| without_links(cell))).unwrap_or_default()
+}
+
+/// Where else to look for a word that the manual does not explain: a similar name, and the headings that contain it.
+pub fn elsewhere(asked: &str) -> Option<String> {
+    let asked = asked.trim().to_lowercase();
+    let all: Vec<Place> = PAGES.iter().flat_map(|page| places(page.name, page.text)).collect();
+    let names = all.iter().filter(|place| !place.columns.is_empty()).flat_map(Place::quoted);
+    let alerts = all
+        .iter()
+        .map(|place| place.heading)
+        .filter(|heading| heading.starts_with("Frontdesk") && !heading.contains(' '));
+    let mut out = String::new();
+    if let Some(near) = nearest(&asked, names.chain(alerts)) {
+        let _ = writeln!(out, "Did you mean: frontdesk explain {near}");
+    }
+    let mut shown = Vec::new();
+    let about = |place: &&Place| asked.len() > 2 && place.heading.to_lowercase().contains(&asked);
+    for place in all.iter().filter(about) {
+        if !shown.contains(&(place.page, place.heading)) && shown.len() < MOST {
+            shown.push((place.page, place.heading));
+        }
+    }
+    if !shown.is_empty() {
+        out.push_str("Sections with these words in their headings:\n");
+    }
+    for (page, heading) in shown {
+        let _ = writeln!(out, "  frontdesk help {page:22} {}", heading.replace('`', ""));
+    }
+    (!out.is_empty()).then_some(out)
 }
 
 /// The places that name it, or else that contain it.
@@ -97,6 +171,11 @@ impl Place {
         quoted.any(|quoted| quoted == word || quoted.split_once('{').is_some_and(|(metric, _)| metric == word))
     }
 
+    /// The words in backticks of its first cell.
+    fn quoted(&self) -> impl Iterator<Item = &'static str> {
+        self.cells.first().into_iter().flat_map(|cell| cell.split('`').skip(1).step_by(2))
+    }
+
     /// Whether it contains this text, in any case and whatever the marks.
     fn contains(&self, text: &str) -> bool {
         let plain = |text: &str| text.replace('`', "").to_lowercase();
@@ -156,6 +235,29 @@ mod tests {
         assert!(text("frontdesk_rejections_total").contains("what was refused"));
         let line = text("connection could not be accepted");
         assert!(line.contains("what to do: raise the limit on open files"), "{line}");
+    }
+
+    #[test]
+    fn a_status_is_explained_by_its_reasons() {
+        let limited = explain("429").unwrap_or_default();
+        assert!(limited.contains("  rate_limited ") && limited.contains("more requests than"), "{limited}");
+        assert!(limited.contains("A 429 that should not be") && !limited.contains("  store_away"), "{limited}");
+        let away = explain("503").unwrap_or_default();
+        assert!(
+            away.contains("  store_away ") && away.contains("  site_busy ") && !away.contains("  hidden "),
+            "{away}"
+        );
+        assert!(explain("403").unwrap_or_default().contains("  not_allowed_by_person "));
+        assert!(explain("418").is_none() && explain("200").is_none());
+    }
+
+    #[test]
+    fn a_similar_name_or_a_heading_is_offered() {
+        let near = |asked: &str| elsewhere(asked).unwrap_or_default();
+        assert!(near("FrontdeskDow").contains("frontdesk explain FrontdeskDown"), "{}", near("FrontdeskDow"));
+        assert!(near("site_chnaged").contains("frontdesk explain site_changed"));
+        assert!(near("memory").contains("frontdesk help sizing"), "{}", near("memory"));
+        assert_eq!(elsewhere("qqqqqqqqqqqq"), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod explain;
 
-pub use explain::explain;
+pub use explain::{elsewhere, explain};
 
 /// One page of the manual.
 pub struct Page {
@@ -23,6 +23,7 @@ pub const PAGES: &[Page] = pages![
     "runbook" in "runbook.md",
     "runbook-reasons" in "runbook-reasons.md",
     "operate" in "operate.md",
+    "tls" in "tls.md",
     "platforms" in "platforms.md",
     "kubernetes" in "kubernetes.md",
     "monitor" in "monitor.md",
@@ -36,12 +37,15 @@ pub const PAGES: &[Page] = pages![
     "store" in "store.md",
     "callers" in "callers.md",
     "login" in "login.md",
+    "login-by-hand" in "login-by-hand.md",
     "supervision" in "supervision.md",
     "firewall" in "firewall.md",
     "audit" in "audit.md",
     "traces" in "traces.md",
     "capabilities" in "capabilities.md",
+    "import-site" in "import-site.md",
     "sites-without-an-api" in "sites-without-an-api.md",
+    "forms" in "forms.md",
     "import" in "import.md",
     "inspect" in "inspect.md",
     "safe-calls" in "safe-calls.md",

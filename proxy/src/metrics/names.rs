@@ -112,6 +112,11 @@ impl Metrics {
                     "When the running configuration came into use, in seconds since 1970.",
                 ))?,
             )?,
+            certificate_valid_until: gauge(
+                &r,
+                "frontdesk_certificate_valid_until_timestamp_seconds",
+                "Until when the certificate of the TLS listeners is valid, in seconds since 1970; 0 without one.",
+            )?,
             log_dropped: counter(
                 &r,
                 "frontdesk_log_dropped_total",
@@ -226,7 +231,7 @@ impl Metrics {
             crawl_requests: counters(
                 &r,
                 "frontdesk_crawl_requests_total",
-                "Crawl requests by result; acts: links that were not followed because they may act.",
+                "Crawl requests by result; acts: links that were not followed.",
                 &["result"],
             )?,
             crawl_completed_at: register(

@@ -65,7 +65,7 @@ pub(super) fn chosen_where_needed(form: &FoundForm<'_>, entries: &[Entry], input
         let name = [control.name.as_str(), plain].into_iter().find(|name| (inputs.declared)(name));
         return Err(match name {
             Some(name) => wrong(inputs, name, "The site needs this."),
-            None => changed("The site's form now needs a field that this does not fill in."),
+            None => changed("The site's form now needs a field that this does not fill in. Nothing was sent."),
         });
     }
     Ok(())

@@ -1,24 +1,24 @@
-//! The time limit for filling in one form. The work grows with the site's page and with the agent's inputs, so a bound on
+//! The limit on the work of filling in one form. It grows with the site's page and with the agent's inputs, so a bound on
 //! one of them alone does not bound it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use frontdesk_base::fault::Refusal;
+use frontdesk_base::{fault::Refusal, work_limit::WorkLimit};
 
 use crate::answered::too_large;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The time that is left for a form.
-pub(super) struct Clock(Instant);
+pub(super) struct Clock(WorkLimit);
 
 impl Clock {
     pub(super) fn started() -> Self {
-        Self(Instant::now() + PATIENCE)
+        Self(WorkLimit::begin(PATIENCE))
     }
 
     pub(super) fn is_running(&self) -> bool {
-        Instant::now() < self.0
+        !self.0.is_over()
     }
 
     /// Checks that time is left.
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn a_form_has_two_seconds() {
         assert!(Clock::started().check().is_ok());
-        let over = Clock(Instant::now().checked_sub(Duration::from_millis(1)).unwrap());
+        let over = Clock(WorkLimit::begin(Duration::ZERO));
         assert_eq!((over.is_running(), over.check().unwrap_err().reason), (false, "response_too_large"));
     }
 }

@@ -8,6 +8,7 @@ use http::Method;
 
 use super::{
     Filled, Inputs,
+    again::Before,
     control::Control,
     entry::{Entry, Sent, Source},
     find::FoundForm,
@@ -29,7 +30,7 @@ pub(super) fn request(
     };
     let method = if said("formmethod", "method") == "post" { Method::POST } else { Method::GET };
     if method != *declared {
-        return Err(changed("The site's form is now sent with another method than declared."));
+        return Err(changed("The site's form is now sent with another method than declared. Nothing was sent."));
     }
     let target = form.target(submitter)?;
     let enctype = said("formenctype", "enctype");
@@ -41,6 +42,7 @@ pub(super) fn request(
         })
     };
     let (put_in, hidden): (Vec<_>, Vec<_>) = (texts(Source::Input).collect(), texts(Source::Hidden).collect());
+    let before = Before::default();
     if method == Method::POST && enctype == "text/plain" {
         // A line of this body is a field.
         let broken = put_in.iter().find(|(name, text)| [name, text].iter().any(|part| part.contains(['\r', '\n'])));
@@ -54,7 +56,7 @@ pub(super) fn request(
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let query = urlencoded(&entries, form.encoding);
         let target = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-        return Ok(Filled { method, target, content_type: String::new(), body: Bytes::new(), put_in, hidden });
+        return Ok(Filled { method, target, content_type: String::new(), body: Bytes::new(), put_in, hidden, before });
     }
     let (content_type, body) = match enctype.as_str() {
         "multipart/form-data" => {
@@ -63,7 +65,7 @@ pub(super) fn request(
         "text/plain" => ("text/plain".to_owned(), plain(&entries, form.encoding)),
         _ => ("application/x-www-form-urlencoded".to_owned(), urlencoded(&entries, form.encoding).into_bytes()),
     };
-    Ok(Filled { method, target, content_type, body: body.into(), put_in, hidden })
+    Ok(Filled { method, target, content_type, body: body.into(), put_in, hidden, before })
 }
 
 /// Text with the line ends of forms.

@@ -61,7 +61,7 @@ pub(super) fn entries(
             continue;
         }
         return Err(if (inputs.declared)(name) {
-            changed("A field of the site's form that this fills in is gone.")
+            changed("A field of the site's form that this fills in is gone. Nothing was sent.")
         } else {
             wrong(inputs, name, "There is no such input.")
         });
@@ -128,7 +128,9 @@ impl<'f, 'i, 't> Filling<'f, 'i, 't> {
             return Err(wrong(self.inputs, name, message));
         }
         if control.is_disabled {
-            return Err(changed("A field of the site's form that this fills in cannot be filled in any more."));
+            return Err(changed(
+                "A field of the site's form that this fills in cannot be filled in any more. Nothing was sent.",
+            ));
         }
         let Some(mut wanted) = self.wanted.remove(name) else { return Ok(()) };
         wanted.is_used = true;

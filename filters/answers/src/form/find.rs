@@ -14,7 +14,7 @@ use frontdesk_page::content::{
 use url::{Position, Url};
 
 use super::{
-    Form,
+    Form, again,
     clock::Clock,
     control::{Control, Kind},
 };
@@ -87,7 +87,9 @@ impl<'p> Page<'p> {
         let captcha = Css::parse(CAPTCHAS).ok();
         let is_captcha = |control: &Control<'_>| captcha.as_ref().is_some_and(|css| css.matches(&control.element));
         if has_captcha(&found) || controls.iter().any(is_captcha) {
-            return Err(changed("The site now asks for a CAPTCHA here, which only a person can solve."));
+            return Err(changed(
+                "The site now asks for a CAPTCHA here, which only a person can solve. Nothing was sent.",
+            ));
         }
         let wanted = css::attribute(&found, "accept-charset").unwrap_or_default();
         let encoding = wanted
@@ -107,26 +109,53 @@ impl<'p> Page<'p> {
         }
     }
 
+    /// Whether a form that is sent to the same path by POST, and has all these fields, is on this page.
+    pub(super) fn has_again(&self, action: &str, fields: &BTreeSet<String>) -> bool {
+        let root = self.tree.root();
+        let is_post = |form: &Element<'_>, controls: &[Control<'_>]| {
+            let says = |element: &Element<'_>, name: &str| {
+                css::attribute(element, name).is_some_and(|method| method.eq_ignore_ascii_case("post"))
+            };
+            says(form, "method") || controls.iter().any(|control| says(&control.element, "formmethod"))
+        };
+        !fields.is_empty()
+            && self.leading_to(action).chain(self.by_button(action)).take_while(|_| self.clock.is_running()).any(
+                |form| {
+                    let controls = controls(&form, &root, &self.clock);
+                    is_post(&form, &controls) && again::fields(&controls).is_superset(fields)
+                },
+            )
+    }
+
+    /// The forms of the buttons that lead to this path.
+    fn by_button<'t>(&'t self, action: &str) -> impl Iterator<Item = Element<'t>> {
+        let action = path(action).to_owned();
+        let leads = move |button: &Element<'t>| {
+            button.attr("formaction").and_then(|to| self.own(&to)).is_some_and(|to| path(&to) == action)
+        };
+        let buttons = all("[formaction]", &self.tree.root()).into_iter().filter(leads);
+        buttons.filter_map(|button| form_of(&button, &[]))
+    }
+
     fn element<'t>(&'t self, declared: &Form, action: &str) -> Result<Element<'t>, Refusal> {
         let root = self.tree.root();
         let forms = || all("form", &root);
         if let Some(select) = &declared.select {
             let chosen = select.first(&root).and_then(|element| form_of(&element, &forms()));
-            let gone = "The form that this fills in is not on the site's page any more.";
+            let gone = "The form that this fills in is not on the site's page any more. Nothing was sent.";
             return chosen.ok_or_else(|| self.gone(gone));
         }
         let mut here = self.leading_to(action);
         match (here.next(), here.next()) {
             (Some(one), None) => Ok(one),
-            (Some(_), Some(_)) => Err(changed("Several forms on the site's page lead to the same address.")),
+            (Some(_), Some(_)) => {
+                Err(changed("Several forms on the site's page lead to the same address. Nothing was sent."))
+            }
             (None, _) => {
                 // A button may lead there instead.
-                let leads = |button: &Element<'t>| {
-                    button.attr("formaction").and_then(|to| self.own(&to)).is_some_and(|to| path(&to) == path(action))
-                };
-                let button = all("[formaction]", &root).into_iter().find(leads);
-                let above = button.and_then(|button| form_of(&button, &[]));
-                above.ok_or_else(|| self.gone("No form on the site's page leads where this one has to."))
+                self.by_button(action).next().ok_or_else(|| {
+                    self.gone("No form on the site's page leads where this one has to. Nothing was sent.")
+                })
             }
         }
     }
@@ -167,16 +196,21 @@ fn own_target(reference: &str, base: &Url, page: &Answered<'_>) -> Option<String
 }
 
 impl<'t> FoundForm<'t> {
-    /// The button that goes along: the declared one, else the first one that submits and can be pressed.
+    /// The button that goes along: the declared one, else the first one that can be pressed and leads where the form has
+    /// to, else the first one that can be pressed.
     pub(super) fn submitter(&self, name: Option<&str>) -> Result<Option<Control<'t>>, Refusal> {
         let mut buttons = self.controls.iter().filter(|control| control.submits());
         match name {
-            None => Ok(buttons.find(|button| !button.is_disabled).cloned()),
+            None => {
+                let pressable: Vec<&Control<'t>> = buttons.filter(|button| !button.is_disabled).collect();
+                let fits = pressable.iter().find(|button| self.target(Some(**button)).is_ok());
+                Ok(fits.or(pressable.first()).map(|button| (*button).clone()))
+            }
             Some(name) => buttons
                 .find(|button| button.name == name)
                 .cloned()
                 .map(Some)
-                .ok_or_else(|| changed("The button that sends the site's form is gone.")),
+                .ok_or_else(|| changed("The button that sends the site's form is gone. Nothing was sent.")),
         }
     }
 
@@ -197,7 +231,7 @@ impl<'t> FoundForm<'t> {
         let to = of_button.or_else(|| css::attribute(&self.element, "action")).unwrap_or_default();
         own_target(&to, self.base, self.page)
             .filter(|to| path(to) == self.action)
-            .ok_or_else(|| changed("The site's form now leads to another address than declared."))
+            .ok_or_else(|| changed("The site's form now leads to another address than declared. Nothing was sent."))
     }
 }
 

@@ -8,14 +8,15 @@ use frontdesk_base::{
 };
 use frontdesk_config::FormDone;
 use frontdesk_page::content::css::{self, Element};
-use http::StatusCode;
+use http::{Method, StatusCode};
 use url::form_urlencoded;
 
 use super::{
-    Form,
+    Filled, Form,
     clock::Clock,
     control::Control,
     find::{Page, all, asks_for_password_in, path},
+    mask::Mask,
 };
 use crate::{answered::Answered, extract::changed, kind::Kind};
 
@@ -43,6 +44,8 @@ const SIGN_IN: [&str; 14] = [
 
 const UNCLEAR: &str =
     "The form was sent, and the site's answer does not show whether it took it. Find out before trying again.";
+const SHOWN_AGAIN: &str = "The form was sent, and the site shows it again, which does not show whether it took it. Find out \
+                           before trying again.";
 const SIGN_IN_AFTER: &str = "The form was sent, and the site then asked to sign in. Whether it took the form is unknown. \
                              Find out before trying again.";
 
@@ -56,8 +59,8 @@ pub struct Submitted<'a> {
     /// The status and the page of the last answer; no page: it was lost.
     pub last_status: StatusCode,
     pub last: Option<&'a Answered<'a>>,
-    /// What was put in, by the site's names.
-    pub put_in: &'a [(String, String)],
+    /// What was sent.
+    pub filled: &'a Filled,
     /// The paths of the form's page and of its action. `None`: a form that only reads, whose page of results may have it
     /// again.
     pub acts: Option<(&'a str, &'a str)>,
@@ -82,29 +85,22 @@ impl Form {
         let page = page.and_then(|last| Page::read(last).ok());
         if let (Some(failed), Some(page)) = (&self.failed, &page) {
             let (root, clock) = (page.root(), Clock::started());
-            let words: Vec<Violation> = failed
-                .all(&root)
-                .take_while(|_| clock.is_running())
-                .map(|element| (css::text(&element), element))
-                .filter(|(text, _)| !text.is_empty())
-                .take(MOST_WORDS)
-                .map(|(text, element)| {
-                    let text: String = text.chars().take(LONGEST_WORD).collect();
-                    match about(&element, &root, sent.put_in) {
-                        Some(name) => Violation::of(&ours(&name), &text),
-                        None => Violation::new("", &text),
-                    }
-                })
-                .collect();
+            let found = failed.all(&root).map(|element| (css::text(&element), element));
+            let words = violations(found.take_while(|_| clock.is_running()), &root, sent.filled, ours);
             if words.is_empty() && !clock.is_running() {
                 return unclear(UNCLEAR);
             }
             if !words.is_empty() {
-                let refusal = Refusal { violations: words, ..Fault::InvalidInput.into() };
-                return Judged::Refused(Box::new(
-                    refusal.saying("The site did not take the form, and says why below."),
-                ));
+                return refused(words);
             }
+        }
+        if let Some(page) = page.as_ref().filter(|page| self.is_shown_again(sent, page)) {
+            let (root, clock) = (page.root(), Clock::started());
+            let found = sent.filled.before.new_messages(&root, &clock).into_iter();
+            // A page about a fault of the site itself says nothing about the form.
+            let found = found.filter(|_| sent.last_status.is_success());
+            let words = violations(found, &root, sent.filled, ours);
+            return if words.is_empty() { unclear(SHOWN_AGAIN) } else { refused(words) };
         }
         let is_done = match &self.done {
             Some(FormDone::Redirect(to)) => sent.redirects.iter().any(|went| leads_to(went, to)),
@@ -137,19 +133,61 @@ impl Form {
     }
 
     /// Whether an answer without a declared sign of success may be one. With words of a failure declared, it is one only
-    /// where they could be read; without them, not where the site shows the form again.
+    /// where they could be read.
     fn may_be_done(&self, sent: &Submitted<'_>, page: Option<&Page<'_>>) -> bool {
-        let Some((of_form, action)) = sent.acts else { return true };
-        if self.failed.is_some() {
-            let has_none = sent.last_status == StatusCode::NO_CONTENT;
-            return sent.last_status.is_success() && (page.is_some() || has_none);
-        }
-        let Some(page) = page else { return true };
+        let has_none = sent.last_status == StatusCode::NO_CONTENT;
+        let is_read = sent.last_status.is_success() && (page.is_some() || has_none);
+        sent.acts.is_none() || self.failed.is_none() || is_read
+    }
+
+    /// Whether the site shows the form again after it was sent, where nothing says what that means.
+    fn is_shown_again(&self, sent: &Submitted<'_>, page: &Page<'_>) -> bool {
+        let Some((of_form, action)) = sent.acts.filter(|_| self.says_nothing()) else { return false };
         match sent.redirects.last() {
-            None => !shows_again(&page.root(), sent.put_in),
-            Some(went) => path(went) != path(of_form) || !page.shows(self, action),
+            None if !sent.last_status.is_success() => false,
+            None => {
+                let is_post = sent.filled.method == Method::POST;
+                is_post && page.has_again(action, &sent.filled.before.fields)
+                    || shows_again(&page.root(), &sent.filled.put_in)
+            }
+            Some(went) => path(went) == path(of_form) && page.shows(self, action),
         }
     }
+}
+
+/// The site's words about a failure, each under the name of the input that it is about.
+fn violations<'t>(
+    found: impl Iterator<Item = (String, Element<'t>)>,
+    root: &Element<'t>,
+    filled: &Filled,
+    ours: &dyn Fn(&str) -> String,
+) -> Vec<Violation> {
+    let mask = masked(root, filled);
+    let found = found.filter(|(text, _)| !text.is_empty()).take(MOST_WORDS);
+    found
+        .map(|(text, element)| {
+            let text: String = mask.hides(&text).chars().take(LONGEST_WORD).collect();
+            match about(&element, root, &filled.put_in) {
+                Some(name) => Violation::of(&ours(&name), &text),
+                None => Violation::new("", &text),
+            }
+        })
+        .collect()
+}
+
+/// What is hidden in the form that was sent, and in the page that answers it: many sites give a new token there.
+fn masked(root: &Element<'_>, filled: &Filled) -> Mask {
+    let held = |which: &str, name: &str| -> Vec<String> {
+        all(which, root).iter().filter_map(|one| css::attribute(one, name)).collect()
+    };
+    let new = [held("input[type=hidden][value]", "value"), held("meta[name*=csrf][content]", "content")].concat();
+    let hidden = filled.hidden.iter().map(|(_, value)| value).chain(&new);
+    Mask::of(hidden.map(String::as_str), &filled.put_in)
+}
+
+fn refused(violations: Vec<Violation>) -> Judged {
+    let refusal = Refusal { violations, ..Fault::InvalidInput.into() };
+    Judged::Refused(Box::new(refusal.saying("The site did not take the form, and says why below.")))
 }
 
 fn unclear(detail: &'static str) -> Judged {

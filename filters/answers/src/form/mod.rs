@@ -1,6 +1,7 @@
 //! Forms of the site, filled in as a browser would: the page is read, its form found, inputs put in, and the answer
 //! judged. Nothing here sends anything.
 
+mod again;
 mod checks;
 mod clock;
 mod control;
@@ -11,6 +12,7 @@ mod fill;
 mod find;
 mod groups;
 mod judge;
+mod mask;
 mod shown;
 #[cfg(test)]
 mod tests;
@@ -78,6 +80,8 @@ pub struct Filled {
     pub put_in: Vec<(String, String)>,
     /// What the form has hidden, by the site's names.
     pub(crate) hidden: Vec<(String, String)>,
+    /// What its page had, to know the form again.
+    pub(crate) before: again::Before,
 }
 
 impl Form {
@@ -119,20 +123,45 @@ impl Form {
         let form = read.form(self, action)?;
         let submitter = form.submitter(self.submit.as_deref())?;
         let entries = fill::entries(&form, submitter.as_ref(), inputs)?;
-        encode::request(&form, submitter.as_ref(), method, entries, (inputs, boundary))
+        let mut filled = encode::request(&form, submitter.as_ref(), method, entries, (inputs, boundary))?;
+        if self.says_nothing() {
+            filled.before = again::Before::of(&form);
+        }
+        Ok(filled)
     }
 
-    /// What a page lacks of the declared form and inputs; empty: it fits.
+    /// Whether neither a sign of success nor one of a failure is declared.
+    fn says_nothing(&self) -> bool {
+        self.done.is_none() && self.failed.is_none()
+    }
+
+    /// How the form on a page differs from the declared inputs.
     ///
     /// # Errors
     ///
     /// The page cannot be read, or has no such form.
-    pub fn missing(&self, page: &Answered<'_>, action: &str, names: &[String]) -> Result<Vec<String>, Refusal> {
+    pub fn differences(&self, page: &Answered<'_>, action: &str, names: &[String]) -> Result<Differences, Refusal> {
         let read = find::Page::read(page)?;
         let form = read.form(self, action)?;
         form.target(form.submitter(self.submit.as_deref())?.as_ref())?;
-        Ok(names.iter().filter(|name| form.control(name).is_none()).cloned().collect())
+        let missing = names.iter().filter(|name| form.control(name).is_none()).cloned().collect();
+        let is_filled =
+            |own: &str| names.iter().any(|name| name == own || own.strip_suffix("[]") == Some(name.as_str()));
+        let is_seen = |control: &&control::Control<'_>| control.kind != control::Kind::Hidden && !control.is_button();
+        let seen = form.controls.iter().filter(is_seen).map(|control| control.name.clone());
+        let mut unfilled: Vec<String> = seen.filter(|own| !own.is_empty() && !is_filled(own)).collect();
+        unfilled.dedup();
+        Ok(Differences { missing, unfilled })
     }
+}
+
+/// How a form differs from the inputs that are declared for it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Differences {
+    /// The inputs, by the site's names, without a field. Empty: the form fits.
+    pub missing: Vec<String>,
+    /// The fields that people see and no input is for.
+    pub unfilled: Vec<String>,
 }
 
 /// The refusal for an input that the form does not take.

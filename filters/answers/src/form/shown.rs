@@ -5,7 +5,7 @@ use url::form_urlencoded;
 use super::Filled;
 
 /// A hidden value of at least so many bytes is a secret wherever it turns up. A shorter one may be any number.
-const SECRET: usize = 8;
+pub(super) const SECRET: usize = 8;
 
 impl Filled {
     /// An address that the form led to, without what the form had hidden.
@@ -38,8 +38,8 @@ mod tests {
     fn what_a_form_had_hidden_is_not_shown() {
         let hidden = [("tok", "SECRET TOKEN"), ("lang", "en"), ("empty", "")];
         let hidden = hidden.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-        let (method, content_type, body, put_in) = Default::default();
-        let form = Filled { method, target: String::new(), content_type, body, put_in, hidden };
+        let (method, content_type, body, put_in, before) = Default::default();
+        let form = Filled { method, target: String::new(), content_type, body, put_in, hidden, before };
         for (target, shown) in [
             ("/find?tok=SECRET+TOKEN&q=a+b&lang=en", "/find?q=a+b"),
             ("/thanks?t=SECRET%20TOKEN", "/thanks"),

@@ -4,10 +4,11 @@
 //! `dom_smoothie` (Mozilla's Readability) chooses it, for pages that say that they are articles. Its choice counts only
 //! where it keeps what the page is about: elsewhere the page is read as any other.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dom_query::{Document, NodeRef};
 use dom_smoothie::{Config, ParsePolicy, Readability};
+use frontdesk_base::work_limit::WorkLimit;
 
 use super::{
     surroundings::is_beside,
@@ -18,7 +19,7 @@ use super::{
 /// Beyond these Readability would take too long: it looks at elements again and again.
 const MAX_ELEMENTS: usize = 30_000;
 const MAX_DEPTH: usize = 80;
-/// After so long no milder choice is tried.
+/// After so much CPU time no milder choice is tried.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// How much of the page's text outside of links and of what stands beside it the article has to hold, in percent.
 const ENOUGH: usize = 40;
@@ -64,7 +65,7 @@ pub(super) fn find(document: &Document) -> Option<Article> {
 /// The first choice that is long enough, else the longest. Each of them works on a copy of its own.
 fn choose(document: &Document) -> Option<(Article, Amount)> {
     let mut best: Option<(Article, Amount)> = None;
-    let began = Instant::now();
+    let limit = WorkLimit::begin(PATIENCE);
     for policy in [ParsePolicy::Strict, ParsePolicy::Moderate, ParsePolicy::Clean, ParsePolicy::Raw] {
         let copy = document.clone();
         teasers::remove_boxes(&copy.body()?);
@@ -78,7 +79,7 @@ fn choose(document: &Document) -> Option<(Article, Amount)> {
         if is_enough || best.as_ref().is_none_or(|(_, most)| amount.text > most.text) {
             best = Some((article, amount));
         }
-        if is_enough || began.elapsed() > PATIENCE {
+        if is_enough || limit.is_over() {
             break;
         }
     }

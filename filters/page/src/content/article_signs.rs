@@ -34,8 +34,8 @@ const COLLECTIONS: [&str; 8] = [
     "APIReference",
     "ItemList",
 ];
-/// Programs that make documentation, as they name themselves in `<meta name=generator>`.
-const DOCUMENTATION: [&str; 15] = [
+/// Programs that make documentation or forums, as they name themselves in `<meta name=generator>`.
+const MANY_TEXTS: [&str; 25] = [
     "antora",
     "asciidoctor",
     "docusaurus",
@@ -51,6 +51,16 @@ const DOCUMENTATION: [&str; 15] = [
     "starlight",
     "vitepress",
     "vuepress",
+    "discourse",
+    "flarum",
+    "fluxbb",
+    "invision",
+    "mybb",
+    "nodebb",
+    "phpbb",
+    "simple machines",
+    "vbulletin",
+    "xenforo",
 ];
 
 /// What the elements of a page said so far.
@@ -60,6 +70,8 @@ pub(super) struct Signs {
     says_otherwise: bool,
     /// How many entries are marked up (microformats): an index has several.
     entries: usize,
+    /// How many blogs are: one for each row of an index.
+    blogs: usize,
 }
 
 impl Signs {
@@ -72,7 +84,9 @@ impl Signs {
                 self.says_article |= has_word(node, "itemprop", &["articleBody"]);
                 self.entries += usize::from(has_word(node, "class", &["hentry", "h-entry"]));
                 if let Some(kind) = node.attr("itemtype") {
-                    self.schema(kind.rsplit('/').next().unwrap_or_default());
+                    let kind = kind.rsplit('/').next().unwrap_or_default();
+                    self.blogs += usize::from(kind == "Blog");
+                    self.schema(kind);
                 }
             }
         }
@@ -80,7 +94,7 @@ impl Signs {
 
     /// Whether the page is an article.
     pub(super) fn is_article(&self) -> bool {
-        !self.says_otherwise && (self.says_article || self.entries == 1)
+        !self.says_otherwise && self.blogs < 2 && (self.says_article || self.entries == 1)
     }
 
     fn meta(&mut self, node: &NodeRef<'_>) {
@@ -89,7 +103,7 @@ impl Signs {
         match named.to_ascii_lowercase().as_str() {
             "og:type" if content == "article" => self.says_article = true,
             "og:type" if content.starts_with("product") => self.says_otherwise = true,
-            "generator" if DOCUMENTATION.iter().any(|program| content.contains(program)) => {
+            "generator" if MANY_TEXTS.iter().any(|program| content.contains(program)) => {
                 self.says_otherwise = true;
             }
             _ => {}

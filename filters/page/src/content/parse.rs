@@ -5,13 +5,11 @@
 //! plainly too deep are not begun with, and the others are fed in small pieces, with a look at the clock and at the
 //! size of the tree in between.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, time::Duration};
 
 use dom_query::Document;
 use foldhash::fast::RandomState;
+use frontdesk_base::work_limit::WorkLimit;
 use html5ever::{
     ParseOpts, parse_document,
     tendril::{StrTendril, TendrilSink},
@@ -23,7 +21,7 @@ use memchr::{memchr, memchr_iter, memmem};
 pub(super) const MAX_DEPTH: usize = 512;
 /// How many nodes a tree may have, texts and comments among them.
 const MAX_NODES: usize = 400_000;
-/// How long parsing may take, and as long again what is made of the tree. Tests have less: what they try would use it up
+/// How much CPU time parsing may take, and as much again what is made of the tree. Tests have less: what they try would use it up
 /// each time.
 pub(super) const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 2_000 });
 /// How many bytes are parsed between two looks.
@@ -34,7 +32,7 @@ pub(super) fn parse(html: &str) -> Option<Document> {
     if plainly_too_deep(html.as_bytes()) {
         return None;
     }
-    let began = Instant::now();
+    let limit = WorkLimit::begin(PATIENCE);
     // As somebody without scripts would see it.
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let opts = ParseOpts { tree_builder, ..ParseOpts::default() };
@@ -46,7 +44,7 @@ pub(super) fn parse(html: &str) -> Option<Document> {
         parser.process(StrTendril::from(piece));
         let document = &parser.tokenizer.sink.sink;
         document.errors.borrow_mut().clear();
-        if document.tree.len() > MAX_NODES || began.elapsed() > PATIENCE {
+        if document.tree.len() > MAX_NODES || limit.is_over() {
             return None;
         }
     }
@@ -164,6 +162,8 @@ fn plainly_too_deep(html: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]

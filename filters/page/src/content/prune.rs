@@ -4,9 +4,8 @@
 //! The tree is walked without recursion. What lies in lists and quotes is written behind their marks, line by line: so
 //! they may lie in each other only so deep.
 
-use std::time::Instant;
-
 use dom_query::NodeRef;
+use frontdesk_base::work_limit::WorkLimit;
 use url::{Position, Url};
 
 use super::{
@@ -17,7 +16,7 @@ use super::{
     select::{Content, Found},
     table::{self, Grid},
     tabs,
-    walk::{attribute, collapsed, contains, has_word, is_hidden, name, weight},
+    walk::{attribute, collapsed, contains, has_word, is_hidden, name, prose, weight},
 };
 
 /// How deep lists, quotes and marks may lie in each other; further in they are plain text.
@@ -101,6 +100,7 @@ pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Opti
     tabs::prepare(&content.root);
     let mut pruning = Pruning {
         weight: weight(&content.root),
+        prose: prose(&content.root),
         marked: content.found != Found::Whole,
         base,
         links,
@@ -108,10 +108,10 @@ pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Opti
         grid: Grid::default(),
     };
     let mut stack: Vec<(NodeRef<'_>, usize)> = content.root.children_it(true).map(|node| (node, 0)).collect();
-    let began = Instant::now();
+    let limit = WorkLimit::begin(PATIENCE);
     while let Some((node, nested)) = stack.pop() {
         // Some elements are looked through as a whole, and may lie in each other.
-        if began.elapsed() > PATIENCE {
+        if limit.is_over() {
             return None;
         }
         if !node.is_element() {
@@ -168,6 +168,8 @@ struct TooMuch;
 struct Pruning<'a> {
     /// Of the whole content.
     weight: usize,
+    /// The same outside of links.
+    prose: usize,
     marked: bool,
     base: &'a Url,
     links: Links<'a>,
@@ -190,7 +192,11 @@ impl Pruning<'_> {
         {
             return Some(fate);
         }
-        if !self.marked && (has_word(node, "class", &CHROME) || has_word(node, "id", &CHROME)) {
+        // The name says little about an element that holds most of the page's words: an end tag may be missing.
+        if !self.marked
+            && (has_word(node, "class", &CHROME) || has_word(node, "id", &CHROME))
+            && prose(node) * 2 < self.prose
+        {
             return Some(ElementFate::Drop);
         }
         Some(match called.as_str() {
@@ -209,6 +215,7 @@ impl Pruning<'_> {
                 ElementFate::Rename("div")
             }
             "aside" if has_word(node, "class", &CALLOUTS) => ElementFate::Rename("blockquote"),
+            "aside" if is_product(node) => ElementFate::Rename("div"),
             "aside" => ElementFate::Drop,
             "dialog" if !node.has_attr("open") => ElementFate::Drop,
             "header" if self.marked || contains(node, &HEADINGS) => ElementFate::Rename("div"),
@@ -303,6 +310,11 @@ impl Pruning<'_> {
         self.links_left = self.links_left.checked_sub(url.len()).ok_or(TooMuch)?;
         Ok(Some(url))
     }
+}
+
+/// Whether a box beside the pictures is what a page of a shop is about: schema.org's microdata says so.
+fn is_product(aside: &NodeRef<'_>) -> bool {
+    aside.descendants_it().any(|node| has_word(&node, "itemprop", &["description", "offers", "price"]))
 }
 
 /// Is its text crossed out by its style?

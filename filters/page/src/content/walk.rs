@@ -42,12 +42,24 @@ pub(super) fn is_hidden(node: &NodeRef<'_>) -> bool {
 
 /// How many letters of text lie below, white space and what nobody reads apart.
 pub(super) fn weight(node: &NodeRef<'_>) -> usize {
+    letters(node, &[])
+}
+
+/// The same outside of links.
+pub(super) fn prose(node: &NodeRef<'_>) -> usize {
+    letters(node, &["a"])
+}
+
+fn letters(node: &NodeRef<'_>, without: &[&str]) -> usize {
     let mut stack = vec![*node];
     let mut letters = 0;
     while let Some(node) = stack.pop() {
         if node.is_text() {
             letters += node.text().bytes().filter(|b| !b.is_ascii_whitespace()).count();
-        } else if !UNREAD.contains(&name(&node).as_str()) {
+            continue;
+        }
+        let called = name(&node);
+        if !UNREAD.contains(&called.as_str()) && !without.contains(&called.as_str()) {
             stack.extend(node.children_it(false));
         }
     }

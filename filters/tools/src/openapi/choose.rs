@@ -3,6 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::name;
+use crate::lines::one_line;
+
+/// The most operations that are named to choose from.
+const MOST_NAMED: usize = 12;
 
 /// The wanted operations. Both lists empty: all.
 pub(super) struct Chosen<'a> {
@@ -43,6 +47,22 @@ fn is_named(pattern: &str, method: &str, path: &str, own: &Map<String, Value>) -
         ours => ours,
     };
     fits(pattern, id) || fits(pattern, &ours)
+}
+
+/// The names of the first operations of a document, to choose from.
+pub(super) fn some(document: &Value) -> String {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    let operations = paths.flat_map(|(path, item)| {
+        let of = |(method, own): (&String, &Value)| match own["operationId"].as_str() {
+            Some(id) => id.to_owned(),
+            None => format!("\"{} {path}\"", method.to_uppercase()),
+        };
+        let methods = item.as_object().into_iter().flatten().filter(|(_, own)| own["responses"].is_object());
+        methods.map(of).collect::<Vec<_>>()
+    });
+    let all: Vec<String> = operations.collect();
+    let more = if all.len() > MOST_NAMED { format!(" and {} more", all.len() - MOST_NAMED) } else { String::new() };
+    all.iter().take(MOST_NAMED).map(|name| one_line(name)).collect::<Vec<_>>().join(", ") + &more
 }
 
 /// The tags of an operation.

@@ -83,13 +83,13 @@ fn declare(
     let (operations, left_out) = operation::all(&mut schemas, asked.deprecated, &chosen);
     if operations.is_empty() && schemas.mistakes.is_empty() {
         let why = if left_out.not_chosen > 0 && !chosen.is_all() {
-            "has no operation that --only and --tag name"
+            format!("has no operation that --only and --tag name; it has {}", choose::some(document))
         } else if left_out.all() > 0 {
-            "has only deprecated operations; take them with --deprecated"
+            "has only deprecated operations; take them with --deprecated".to_owned()
         } else {
-            "is missing or empty"
+            "is missing or empty".to_owned()
         };
-        schemas.mistake(&At::Pointer("/paths"), why);
+        schemas.mistake(&At::Pointer("/paths"), &why);
     }
     let mut maker = Maker::new(&server, asked.from);
     let mut capabilities: Vec<Capability> = Vec::with_capacity(operations.len());

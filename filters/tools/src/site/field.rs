@@ -119,6 +119,7 @@ fn schema(control: &Element<'_>, element: &str, kind: &str) -> Map<String, Value
         return schema;
     }
     let (type_, format) = match kind {
+        "number" | "range" if takes_whole_numbers(&attribute) => ("integer", None),
         "number" | "range" => ("number", None),
         "checkbox" => ("boolean", None),
         "email" => ("string", Some("email")),
@@ -134,7 +135,7 @@ fn schema(control: &Element<'_>, element: &str, kind: &str) -> Map<String, Value
     if let Some(format) = format {
         schema.insert("format".into(), format.into());
     }
-    if type_ == "number" {
+    if matches!(type_, "number" | "integer") {
         for (ours, theirs) in [("minimum", "min"), ("maximum", "max")] {
             if let Some(bound) = number(theirs) {
                 schema.insert(ours.into(), bound);
@@ -158,6 +159,13 @@ fn schema(control: &Element<'_>, element: &str, kind: &str) -> Map<String, Value
     schema
 }
 
+/// Whether a browser lets whole numbers through alone: steps are of 1 unless the page says otherwise, and are counted from
+/// `min`, else from the value that the page has.
+fn takes_whole_numbers(attribute: &impl Fn(&str) -> Option<String>) -> bool {
+    let is_whole = |text: String| text.trim().parse::<i64>().is_ok();
+    attribute("step").is_none_or(is_whole) && attribute("min").or_else(|| attribute("value")).is_none_or(is_whole)
+}
+
 /// What people read beside a control.
 fn label(control: &Element<'_>, root: &Element<'_>) -> String {
     let around = control.ancestors_it(None).find(|above| css::name(above) == "label");
@@ -165,7 +173,13 @@ fn label(control: &Element<'_>, root: &Element<'_>) -> String {
         let id = css::attribute(control, "id").filter(|id| !id.is_empty())?;
         all("label[for]", root).into_iter().find(|label| css::attribute(label, "for").as_deref() == Some(id.as_str()))
     };
-    let text = around.or_else(named).map(|label| css::text(&label)).filter(|text| !text.is_empty());
+    // A label around a list of options or a text area has their words, too.
+    let own = css::text(control);
+    let without_own = |label: Element<'_>| match css::text(&label) {
+        text if own.is_empty() => text,
+        text => text.replacen(&own, "", 1).trim().to_owned(),
+    };
+    let text = around.or_else(named).map(without_own).filter(|text| !text.is_empty());
     let text = text.or_else(|| css::attribute(control, "aria-label")).unwrap_or_default();
     text.trim_end_matches(['*', ':', ' ']).to_owned()
 }

@@ -6,6 +6,8 @@
 
 mod field;
 mod form;
+mod pages;
+mod private;
 mod search;
 mod software;
 #[cfg(test)]
@@ -26,6 +28,7 @@ use url::{Position, Url};
 
 use crate::import::Imported;
 use form::Found;
+use pages::Pages;
 use software::Candidate;
 
 /// The most pages that are read, and the largest of them.
@@ -60,7 +63,7 @@ pub struct SiteImport {
     asked: HashSet<String>,
     read: usize,
     requests: usize,
-    title: Option<String>,
+    pages: Pages,
     found: Vec<Found>,
     /// Title and path.
     feeds: Vec<(String, String)>,
@@ -96,7 +99,7 @@ impl SiteImport {
             asked,
             read: 0,
             requests: 0,
-            title: None,
+            pages: Pages::default(),
             found: Vec::new(),
             feeds: Vec::new(),
             named_feeds: Vec::new(),
@@ -209,9 +212,7 @@ impl SiteImport {
                 self.candidates.push(candidate);
             }
         }
-        if self.title.is_none() {
-            self.title = each("title").first().map(css::text).filter(|title| !title.is_empty());
-        }
+        self.pages.note(&at[Position::BeforePath..Position::AfterQuery], each("title").first().map(css::text));
         for link in each("link[rel~=search][href]") {
             if let Some(to) = css::attribute(&link, "href").and_then(|href| base.join(&href).ok()) {
                 self.wish(&to, true);
@@ -229,13 +230,14 @@ impl SiteImport {
             found.into_iter().for_each(|found| self.add(found));
         }
         for element in each("form").into_iter().take(MOST_FORMS) {
-            match form::read(&element, &root, &base, at) {
-                Ok(Some(found)) => self.add(found),
-                Ok(None) => {}
-                Err(why) => {
-                    let line = format!("a form on {}: {why}", at.path());
-                    if !self.left_out.contains(&line) {
-                        self.left_out.push(line);
+            for read in form::read(&element, &root, &base, at) {
+                match read {
+                    Ok(found) => self.add(found),
+                    Err(why) => {
+                        let line = format!("a form on {}: {why}", at.path());
+                        if !self.left_out.contains(&line) {
+                            self.left_out.push(line);
+                        }
                     }
                 }
             }
@@ -271,6 +273,6 @@ impl SiteImport {
             }
             return Err(why);
         }
-        Ok(write::declaration(&self.base, self.title.as_deref(), &self.known, self.found, &self.feeds, &self.left_out))
+        Ok(write::declaration(&self.base, &self.pages, &self.known, self.found, &self.feeds, &self.left_out))
     }
 }

@@ -66,6 +66,7 @@ fn of_template(template: &str, base: &Url) -> Option<Found> {
         is_search: true,
         page: None,
         select: None,
+        submit: None,
         title: String::new(),
         has_file: false,
     })

@@ -45,8 +45,11 @@ fn searches_forms_and_feeds_become_capabilities() {
         "page = \"/contact\"",
         "select = \"form#contact\"",
         "rename_input = { \"msg_text\" = \"msg[text]\" }",
-        "\"enum\" = [\"Prices\", \"Other\"]",
+        "\"enum\" = [\"Prices\", \"Other\"], \"title\" = \"Topic\"",
         "\"required\" = [\"email\", \"msg_text\"]",
+        "name = \"Shop\" # review: the title of the start page",
+        "summary = \"Send the form at /contact/send (email: {{ input.email }}, msg_text: {{ input.msg_text }})\
+         {% if input.topic %}, topic: {{ input.topic }}{% endif %}{% if input.copy %}, copy: {{ input.copy }}{% endif %}\"",
         "id = \"news.feed\"",
         "# left out: a form on /: it asks for a password",
     ] {
@@ -54,6 +57,36 @@ fn searches_forms_and_feeds_become_capabilities() {
     }
     assert!(!text.contains("csrf") && !text.contains("delete"), "{text}");
     assert_eq!(imported.capabilities, 3);
+}
+
+#[test]
+fn a_form_is_sent_where_its_buttons_lead() {
+    // One button decides for its form.
+    let one =
+        "<form action=/wrong><input name=text><button formaction=/notes/save formmethod=post>Save</button></form>";
+    let text = imported(&[("/", one)]).unwrap().text;
+    assert!(text.contains("path = \"/notes/save\"") && text.contains("method = \"POST\"\npath"), "{text}");
+    assert!(!text.contains("/wrong") && !text.contains("submit ="), "{text}");
+    // Several are a capability each; two to one address are one.
+    let three = "<form id=edit action=/notes/save method=post><h2>Note</h2><input name=text><button name=do value=save>Save</button>\
+                 <button name=do value=again>Save again</button><button disabled formaction=/notes/gone>Gone</button></form>\
+                 <input type=submit form=edit name=publish value=Publish formaction=/notes/publish>\
+                 <button form=edit name=find formaction=/notes/find formmethod=get>Find</button>\
+                 <button form=edit formaction=https://else.test/x>Share</button>";
+    let imported = imported(&[("/", three)]).unwrap();
+    let text = &imported.text;
+    for lines in [
+        "description = \"Note: Save\"",
+        "description = \"Note: Publish\"",
+        "path = \"/notes/save\"\nundeclared = \"drop\"\n[capabilities.upstream.form]\npage = \"/\"\nselect = \"form#edit\"\nsubmit = \"do\"\n",
+        "path = \"/notes/publish\"\nundeclared = \"drop\"\n[capabilities.upstream.form]\npage = \"/\"\nselect = \"form#edit\"\nsubmit = \"publish\"\n",
+        "method = \"GET\"\npath = \"/notes/find\"",
+        "# left out: a form on /: it is sent to another site, else.test",
+    ] {
+        assert!(text.contains(lines), "{lines}\n{text}");
+    }
+    assert!(!text.contains("/notes/gone"), "{text}");
+    assert_eq!(imported.capabilities, 3, "{text}");
 }
 
 #[test]
@@ -74,6 +107,12 @@ fn what_agents_have_no_business_with_is_left_out() {
     for (form, why) in [
         ("<form action=https://else.test/x method=post><input name=a></form>", "another site"),
         ("<form action=/register method=post><input name=a></form>", "register"),
+        (
+            "<form action=/go method=post><input name=a><input name=b><input name=c><button>Sign up</button></form>",
+            "register",
+        ),
+        ("<form action=/go method=post><p>Passwort vergessen?<input name=mail><button>Los</button></form>", "password"),
+        ("<form action=/go method=post><input name=mail placeholder='Votre mot de passe'></form>", "password"),
         ("<form action=/x method=post><input name=a><input autocomplete=cc-number name=n></form>", "card"),
         ("<form action=/x method=post><input name=a><div class=g-recaptcha></div></form>", "CAPTCHA"),
         ("<form action=/cart/clear method=post><button>Clear</button></form>", "button that acts"),
@@ -163,4 +202,28 @@ fn a_pattern_that_no_schema_can_have_is_left_to_the_site() {
     let form = "<form action=/a><input name=a pattern='[0-9]{3}'><input name=b pattern='(?=x)y'><input name=c pattern='['></form>";
     let text = imported(&[("/", form)]).unwrap().text;
     assert!(text.contains("^(?:[0-9]{3})$") && text.matches("\"pattern\"").count() == 1, "{text}");
+}
+
+#[test]
+fn a_number_is_whole_where_a_browser_takes_whole_ones_alone() {
+    let form = "<form action=/a><input type=number name=a min=1 max=10><input type=number name=b step=any>\
+        <input type=number name=c step=0.1><input type=range name=d step=5><input type=number name=e min=0.5></form>";
+    let text = imported(&[("/", form)]).unwrap().text;
+    for member in [
+        "\"a\" = { \"maximum\" = 10, \"minimum\" = 1, \"type\" = \"integer\" }",
+        "\"b\" = { \"type\" = \"number\" }",
+        "\"c\" = { \"type\" = \"number\" }",
+        "\"d\" = { \"type\" = \"integer\" }",
+        "\"e\" = { \"minimum\" = 0.5, \"type\" = \"number\" }",
+    ] {
+        assert!(text.contains(member), "{member}\n{text}");
+    }
+}
+
+#[test]
+fn pages_to_read_are_named_for_questions_and_those_with_a_form_are_not() {
+    let home = format!("{HOME}<a href=/delivery>Delivery</a>");
+    let delivery = "<title>Delivery</title><p>4 euros</p>";
+    let text = imported(&[("/", &home), ("/contact", CONTACT), ("/delivery", delivery)]).unwrap().text;
+    assert!(text.contains("# [content]\n# follow = [\"/delivery\"]\n"), "{text}");
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 use url::Url;
 
-use super::{form::Found, software::Candidate};
+use super::{field::Field, form::Found, pages::Pages, software::Candidate};
 use crate::{
     import::Imported,
     lines::{Lines, one_line},
@@ -13,10 +13,14 @@ use crate::{
 
 /// The longest name of a capability's part.
 const LONGEST: usize = 24;
+/// The longest list of pages, in bytes.
+const LONGEST_LIST: usize = 180;
+/// The most inputs that a summary names.
+const MOST_TOLD: usize = 8;
 
 pub(super) fn declaration(
     base: &Url,
-    title: Option<&str>,
+    pages: &Pages,
     known: &[Candidate],
     found: Vec<Found>,
     feeds: &[(String, String)],
@@ -26,16 +30,28 @@ pub(super) fn declaration(
     page.comment(&format!("Imported by `frontdesk import site` from {}.", base.origin().ascii_serialization()));
     page.comment("A start, not a contract yet: everything that was guessed is marked \"review:\".");
     page.comment("Then run `frontdesk check FILE`, and `frontdesk check FILE --live` now and then.");
+    page.comment("What each key means: `frontdesk help import-site`, `frontdesk help sites-without-an-api`.");
     for line in left_out {
         page.comment(&format!("left out: {line}"));
     }
     page.text.push_str("\n[upstream]\n");
     page.entry("url", &base.origin().ascii_serialization().into(), "");
     page.text.push_str("\n[site]\n");
-    if let Some(title) = title {
-        page.entry("name", &one_line(title).into(), "");
+    if let Some((name, is_shared)) = pages.name() {
+        page.entry("name", &one_line(&name).into(), if is_shared { "" } else { "the title of the start page" });
     }
     page.review("origin = \"https://…\" is the address under which people know the site");
+    let mut plain: Vec<Value> = pages.without_forms(&found).map(|path| path.replace('*', "%2A").into()).collect();
+    // A comment is one line of bounded length.
+    while Value::from(plain.clone()).to_string().len() > LONGEST_LIST {
+        plain.pop();
+    }
+    if !plain.is_empty() {
+        page.text.push('\n');
+        page.review("questions are answered from these pages too, if you take the marks of two lines away:");
+        page.comment("[content]");
+        page.comment(&format!("follow = {}", Value::from(plain)));
+    }
     let mut ids = HashSet::new();
     let mut count = 0;
     for candidate in known {
@@ -131,14 +147,31 @@ fn capability(page: &mut Lines, found: &Found, ids: &mut HashSet<String>) {
     if let Some(select) = &found.select {
         page.entry("select", &select.as_str().into(), "");
     }
+    if let Some(submit) = &found.submit {
+        page.entry("submit", &submit.as_str().into(), "");
+    }
     page.review("say what shows success (done), and where the site writes what is wrong (failed)");
     if found.has_file {
         page.review("files need a larger protection.max_input");
     }
     page.text.push_str("[capabilities.confirmation]\n");
-    let told = found.fields.iter().take(4).map(|field| format!("{0}: {{{{ input.{0} }}}}", field.ours()));
-    let summary = format!("Send the form at {} ({})", found.path, told.collect::<Vec<_>>().join(", "));
-    page.entry("summary", &summary.into(), "say it in the site's words");
+    page.entry("summary", &summary(found).into(), "say it in the site's words");
+}
+
+/// What a person is asked, with the inputs: those that have to be there first, the others only where they are there. A
+/// template that names a missing input cannot be used.
+fn summary(found: &Found) -> String {
+    let (needed, others): (Vec<_>, Vec<_>) = found.fields.iter().partition(|field| field.is_required);
+    let told = |field: &&Field| format!("{0}: {{{{ input.{0} }}}}", field.ours());
+    let mut summary = format!("Send the form at {}", found.path);
+    let needed: Vec<String> = needed.iter().take(MOST_TOLD).map(told).collect();
+    if !needed.is_empty() {
+        summary += &format!(" ({})", needed.join(", "));
+    }
+    for field in others.iter().take(MOST_TOLD.saturating_sub(needed.len())) {
+        summary += &format!("{{% if input.{} %}}, {}{{% endif %}}", field.ours(), told(field));
+    }
+    summary
 }
 
 /// A name out of the address of a form.

@@ -122,6 +122,10 @@ impl Tour {
         let said = |name: &str| asked["confirmation"][name].as_str().unwrap_or_default().to_owned();
         let confirmed = [headers[0], headers[1], ("aicp-confirmation", &said("token"))];
         let held = object(self.post(PATH, &input, &confirmed).await?)?;
+        let again = object(self.post(PATH, &input, &headers).await?)?;
+        if again["data"]["hold_id"] != held["data"]["hold_id"] {
+            return Err(format!("the repeated call was answered otherwise: {again}"));
+        }
         let held = &held["data"];
         let (id, until) = (held["hold_id"].as_str(), held["expires_at"].as_str());
         let (Some(id), Some(until)) = (id, until) else { return Err(format!("the fare was not held: {held}")) };
@@ -130,7 +134,8 @@ impl Tour {
             title,
             lines,
             result: format!(
-                "a person is asked first: {summary}? {consequence}\nthen the site answers: {id}, until {until}"
+                "a person is asked first: {summary}? {consequence}\nthen the site answers: {id}, until {until}\n\
+                 the same call once more is answered with {id} again, and holds nothing"
             ),
         })
     }

@@ -157,9 +157,17 @@ fn every() -> Vec<CommandHelp> {
         CommandHelp {
             command: "import",
             examples: vec![
-                e("from a file", &format!("import {imported} api.yaml --out frontdesk.toml")),
-                e("from a site", &format!("import {imported} https://example.com/api.json --out frontdesk.toml")),
+                e("from an OpenAPI document", &format!("import {imported} api.yaml --out frontdesk.toml")),
+                e(
+                    "from one that the site has",
+                    &format!("import {imported} https://example.com/api.json --out frontdesk.toml"),
+                ),
                 e("a part of a large document", &format!("import {imported} api.json --tag pets --tag orders")),
+                e(
+                    "from the pages and forms of a site without an API",
+                    "import site https://example.com --out frontdesk.toml",
+                ),
+                e("from a GraphQL server", "import graphql https://example.com/graphql --out frontdesk.toml"),
             ],
             parts: &[(
                 CODES,
@@ -169,7 +177,8 @@ fn every() -> Vec<CommandHelp> {
                     ("2", "the document cannot be read, or the command line is not valid"),
                 ],
             )],
-            next: "Search the output for \"review:\": those values are guesses. Then run frontdesk check FILE.",
+            next: "Search the output for \"review:\": those values are guesses. Then run frontdesk check FILE. \
+                   A site's own pages: frontdesk help import-site.",
         },
         CommandHelp { command: "catalog", examples: vec![], parts: &[(CODES, &[("2", MISUSE)])], next: "" },
         CommandHelp {
@@ -277,6 +286,7 @@ fn every() -> Vec<CommandHelp> {
             command: "explain",
             examples: vec![
                 e("a reason of a refusal", "explain rate_limited"),
+                e("all reasons of a status", "explain 429"),
                 e("an alert", "explain FrontdeskStoreAway"),
                 e("a metric", "explain frontdesk_rejections_total"),
                 e("some words of a log message", "explain could not be accepted"),

@@ -146,6 +146,7 @@ impl Crawl {
     fn failed(&mut self, ask: &Ask, why: String) -> Outcome {
         self.met.insert(ask.target.clone());
         self.failures += 1;
+        self.retries.put(ask);
         // Without robots.txt nothing may be read (RFC 9309 §2.3.1.4): by another name, or at all.
         if ask.why == Why::Robots && !self.robots.is_empty() {
             self.robots.push((ask.by.clone(), Robots::forbidding()));

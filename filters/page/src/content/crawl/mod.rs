@@ -1,8 +1,9 @@
 //! Reading the site as a stranger would: what is asked next, and what is made of the answer. No sockets.
 //!
 //! A round begins at robots.txt, goes on to where the operator begins, to what the site lists and to what its documents
-//! link to (see `evidence`), and ends: every address is asked once, and there are bounds on pages, requests, bytes, depth and time. What
-//! was read stays in the [`Books`], so that the next round only asks whether it has changed.
+//! link to (see `evidence`), and ends: every address is asked once, twice where it failed, and there are bounds on pages,
+//! requests, bytes, depth and time. What was read stays in the [`Books`], so that the next round only asks whether it has
+//! changed.
 
 pub(super) mod acts;
 mod answer;
@@ -22,6 +23,7 @@ mod logged;
 mod read;
 mod redirects;
 mod references;
+mod retries;
 pub mod robots;
 mod rules;
 pub mod shared;
@@ -49,6 +51,7 @@ pub use books::{Books, Dated, Kept, Put};
 use frontier::{Frontier, Lane, Waiting};
 pub use left_out::{LeftOut, NotFollowed, Why as WhyLeftOut};
 pub use logged::without_values;
+use retries::Retries;
 use robots::Robots;
 pub use rules::{CrawlSettings, Paths, Rules};
 
@@ -100,6 +103,8 @@ pub struct Crawl {
     robots: Vec<(Option<Arc<Name>>, Robots)>,
     /// What redirects lead to.
     hops: VecDeque<Ask>,
+    /// What failed, and is asked once more.
+    retries: Retries,
     /// The name that the site says it has, and has been read by.
     name: Option<Arc<Name>>,
     /// How often it said that it has another.
@@ -140,6 +145,7 @@ impl Crawl {
             books,
             robots: Vec::new(),
             hops: VecDeque::new(),
+            retries: Retries::default(),
             name: None,
             renamed: 0,
             modified: HashMap::new(),
@@ -184,10 +190,10 @@ impl Crawl {
         loop {
             let ask = match self.hops.pop_front() {
                 Some(ask) => ask,
-                None => {
-                    let next = self.frontier.next()?;
-                    self.ask(next)
-                }
+                None => match self.frontier.next() {
+                    Some(next) => self.ask(next),
+                    None => self.retries.next()?,
+                },
             };
             if ask.why == Why::Robots {
                 return Some(ask);

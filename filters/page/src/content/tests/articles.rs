@@ -81,6 +81,8 @@ fn discussions_and_collections_keep_everything_even_if_they_call_themselves_arti
         "<script type='application/ld+json'>{\"@type\": \"QAPage\"}</script>",
         "<div itemscope itemtype='http://schema.org/QAPage'></div>",
         "<meta name=generator content='Docusaurus v3.1'>",
+        "<meta name=generator content='vBulletin 3.8.7'>",
+        "<p itemscope itemtype='http://schema.org/Blog'></p><p itemscope itemtype='http://schema.org/Blog'></p>",
     ] {
         let written = markdown(&page(&format!("{}{meta}", IS_ARTICLE[0]), 2, &comments(5)));
         assert_eq!(written.matches("never seen").count(), 5, "{meta}: {written}");

@@ -56,6 +56,15 @@ fn a_page_that_marks_nothing_is_its_body() {
     assert_eq!(markdown(html), "# Tea\n\nWords of the page itself.\n");
     let form = "<body><form id=aspnetForm><h1>All</h1><p>is in a form.</p><input></form>";
     assert_eq!(markdown(form), "# All\n\nis in a form.\n");
+    // An end tag is missing, so the whole page lies in its header.
+    let unclosed = "<body><div id=page-header><a href=/>Home</a><div><h2>Rivers</h2><p>The Elbe is a river.</p></div>";
+    assert!(markdown(unclosed).ends_with("## Rivers\n\nThe Elbe is a river.\n"), "{}", markdown(unclosed));
+    let sidebar = "<body><p>Words of the page.</p><div class=sidebar><ul><li><a href=/a>A page with a long name</a>\
+        <li><a href=/b>Another page with a long name</a></ul></div>";
+    assert_eq!(markdown(sidebar), "Words of the page.\n");
+    let product = "<body><img src=a.png alt=Lamp><aside><h1>Lamp</h1><p itemprop=description>It glows.</p></aside>\
+        <aside>Other lamps</aside>";
+    assert_eq!(markdown(product), "![Lamp](https://shop.example/docs/a/a.png)\n\n# Lamp\n\nIt glows.\n");
     let articles = "<body><article><h2>One</h2></article><article><h2>Two</h2></article>";
     assert_eq!(markdown(articles), "## One\n\n## Two\n");
     let empty_main = "<body><main><script>app()</script></main><p>Words.</p>";

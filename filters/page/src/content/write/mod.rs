@@ -10,9 +10,10 @@ mod inline;
 mod list;
 mod table;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dom_query::NodeRef;
+use frontdesk_base::work_limit::WorkLimit;
 
 use self::{
     blocks::Blocks,
@@ -26,7 +27,7 @@ use super::{
 
 pub(super) use escape::plain;
 
-/// How long writing may take: some forty times what the largest page takes. Beyond it, the page goes out as HTML.
+/// How much CPU time writing may take: some forty times what the largest page takes. Beyond it, the page goes out as HTML.
 const LONGEST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 2 });
 
 /// Elements that begin a paragraph and end one.
@@ -70,11 +71,11 @@ const BLOCKS: [&str; 35] = [
 
 /// The Markdown of what lies below `root`; `None` where it is longer than `most` bytes, or takes too long to write.
 pub(super) fn markdown(root: &NodeRef<'_>, most: usize) -> Option<String> {
-    written_since(Instant::now(), root, most)
+    written_within(WorkLimit::begin(LONGEST), root, most)
 }
 
-fn written_since(began: Instant, root: &NodeRef<'_>, most: usize) -> Option<String> {
-    let mut writer = Writer::new(Shape::Blocks, most, began);
+fn written_within(limit: WorkLimit, root: &NodeRef<'_>, most: usize) -> Option<String> {
+    let mut writer = Writer::new(Shape::Blocks, most, limit);
     writer.walk(root)?;
     writer.flush();
     (writer.blocks.len() <= most).then(|| writer.blocks.finish())
@@ -109,7 +110,7 @@ enum End {
 struct Writer {
     shape: Shape,
     most: usize,
-    began: Instant,
+    limit: WorkLimit,
     blocks: Blocks,
     pieces: Vec<Piece>,
     /// What is open around the place that is written; a link is named once.
@@ -119,11 +120,11 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(shape: Shape, most: usize, began: Instant) -> Writer {
+    fn new(shape: Shape, most: usize, limit: WorkLimit) -> Writer {
         Writer {
             shape,
             most,
-            began,
+            limit,
             blocks: Blocks::default(),
             pieces: Vec::new(),
             marks: Vec::new(),
@@ -136,7 +137,7 @@ impl Writer {
         let mut stack = Vec::new();
         push_children(&mut stack, root);
         while let Some(step) = stack.pop() {
-            if self.blocks.len() > self.most || self.began.elapsed() > LONGEST {
+            if self.blocks.len() > self.most || self.limit.is_over() {
                 return None;
             }
             match step {
@@ -367,6 +368,8 @@ fn is_one_link(node: &NodeRef<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use dom_query::Document;
 
     use super::*;
@@ -375,10 +378,9 @@ mod tests {
     fn what_takes_too_long_is_given_up() {
         let document = Document::from("<p>Some <b>words</b>.</p><table><tr><td>a</td></tr></table>");
         let root = document.root();
-        assert!(written_since(Instant::now(), &root, 1_000).is_some());
-        let long_ago =
-            Instant::now().checked_sub(LONGEST + Duration::from_secs(1)).expect("the system runs for longer");
-        assert_eq!(written_since(long_ago, &root, 1_000), None);
+        assert!(written_within(WorkLimit::begin(LONGEST), &root, 1_000).is_some());
+        let used_up = WorkLimit::begin(Duration::ZERO);
+        assert_eq!(written_within(used_up, &root, 1_000), None);
     }
 
     /// Each takes as long for each byte as any other text; what is looked for again from every place would take hours.

@@ -30,7 +30,7 @@ impl Writer {
             }
             text.push('|');
             for cell in &cells {
-                let mut writer = Writer::new(Shape::Cell, self.most, self.began);
+                let mut writer = Writer::new(Shape::Cell, self.most, self.limit);
                 writer.walk(cell)?;
                 let written = inline::written(&writer.pieces, Line::Cell);
                 text.push(' ');

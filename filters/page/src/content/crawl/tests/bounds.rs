@@ -29,6 +29,25 @@ fn pages_that_fail_do_not_keep_others_from_being_read() {
 }
 
 #[test]
+fn what_fails_once_is_read_in_the_same_round() {
+    let failed = std::cell::RefCell::new(std::collections::HashSet::new());
+    let site = Site::new(|ask: &Ask| match &*ask.target {
+        "/" => page("Start", &["/slow", "/dead", "/good"]),
+        "/good" => page("Good", &[]),
+        "/slow" if failed.borrow_mut().insert(ask.target.clone()) => None,
+        "/slow" => page("Slow", &["/behind"]),
+        "/behind" => page("Behind", &[]),
+        "/dead" => said(500, &[], ""),
+        _ => missing(),
+    });
+    let (books, ending) = site.round("start = ['/']", Books::default(), 0);
+    assert_eq!(paths(&books), ["/", "/behind", "/good", "/slow"]);
+    assert_eq!(ending, Ending::Complete);
+    let asked = |target| site.asked().iter().filter(|asked| *asked == target).count();
+    assert_eq!((asked("/slow"), asked("/dead"), asked("/good")), (2, 2, 1));
+}
+
+#[test]
 fn what_a_round_does_not_come_to_is_kept_for_a_while() {
     let site = |links: Vec<String>| {
         Site::new(move |ask: &Ask| match &*ask.target {
