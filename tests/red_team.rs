@@ -22,10 +22,14 @@ use std::time::Duration;
 use ways::Way;
 
 /// A piece of the documents is tried in one of so many dialects, and one of so many pieces in all places there.
-const DOCUMENTS: usize = 5;
-const DOCUMENTS_ELSEWHERE: usize = 40;
+const DOCUMENTS: usize = 20;
+const DOCUMENTS_ELSEWHERE: usize = 10;
 /// Pieces of the answers to attempts that are tried in turn.
 const SECOND_ROUND: usize = 40;
+/// The most texts that are tried in all dialects; more take turns in them. Those of one question are fewer.
+const IN_ALL: usize = 120;
+/// Likewise for all other places, of which a dialect has about a dozen.
+const ELSEWHERE: usize = 12;
 /// A client that answers for its person is kept waiting for a page; then it leaves.
 const LEAVES_AFTER: Duration = Duration::from_millis(700);
 
@@ -146,20 +150,16 @@ impl<'a> Agent<'a> {
 
     /// Tries each of these texts as a confirmation.
     async fn confirms(&mut self, texts: &[String], book: impl Fn(Way) -> String) {
-        for way in ways::ALL {
-            for text in texts {
-                self.attempts(way, way.confirming(&book(way), text)).await;
-            }
+        for (way, text) in turns(texts, IN_ALL) {
+            self.attempts(way, way.confirming(&book(way), text)).await;
         }
     }
 
     /// Tries each of these texts in all other places.
     async fn tries_elsewhere(&mut self, texts: &[String], book: impl Fn(Way) -> String) {
-        for way in ways::ALL {
-            for text in texts {
-                for ask in way.elsewhere(&book(way), text) {
-                    self.attempts(way, ask).await;
-                }
+        for (way, text) in turns(texts, ELSEWHERE) {
+            for ask in way.elsewhere(&book(way), text) {
+                self.attempts(way, ask).await;
             }
         }
     }
@@ -204,6 +204,14 @@ impl<'a> Agent<'a> {
         let later: Vec<String> = later.into_iter().step_by(each).collect();
         self.confirms(&later, &book).await;
     }
+}
+
+/// Each text in each dialect; of more texts than `most`, each in some, and all dialects as often.
+fn turns(texts: &[String], most: usize) -> impl Iterator<Item = (Way, &String)> {
+    let every = texts.len().div_ceil(most).clamp(1, ways::ALL.len());
+    ways::ALL.into_iter().enumerate().flat_map(move |(nth, way)| {
+        texts.iter().enumerate().filter(move |(at, _)| (at + nth) % every == 0).map(move |(_, text)| (way, text))
+    })
 }
 
 /// The texts among these that could identify something.
@@ -389,13 +397,10 @@ async fn fails_where_the_client_asks(fast_path: bool) {
     model.tries_elsewhere(&promising(&answers), |_| books[2].clone()).await;
     model.key = Some(BARE);
     let (mut line, mut tried) = (Line::to(&desk), 0);
-    for text in &model.heard.strings() {
-        for way in ways::ALL.into_iter().filter(|way| *way != Way::McpAsking) {
-            // What is said to the client's credential is not said to the model.
-            let book = &books[tried % books.len()];
-            line.ask(&way.confirming(book, text).bearer(FULL)).await;
-            tried += 1;
-        }
+    for (way, text) in turns(&model.heard.strings(), IN_ALL).filter(|(way, _)| *way != Way::McpAsking) {
+        // What is said to the client's credential is not said to the model.
+        line.ask(&way.confirming(&books[tried % books.len()], text).bearer(FULL)).await;
+        tried += 1;
     }
     println!("{} attempts with {} pieces", model.attempts + tried, model.heard.pieces.len());
     assert_eq!(bought(&origin), BTreeMap::new(), "nobody confirmed");
