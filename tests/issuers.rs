@@ -17,9 +17,11 @@ const IN_THE_BACKGROUND: Duration = Duration::from_secs(60);
 struct Issuer {
     origin: Origin,
     key: TokenKey,
-    /// The key set, and where the metadata is.
-    says: Arc<Mutex<(String, &'static str, Option<String>)>>,
+    says: Arc<Mutex<Says>>,
 }
+
+/// The key set, where the metadata is, and what it says of the issuer and of the server with the keys, if it lies.
+type Says = (String, &'static str, Option<String>, Option<String>);
 
 const OAUTH: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";
@@ -27,12 +29,13 @@ const OPENID: &str = "/.well-known/openid-configuration";
 impl Issuer {
     async fn start(tls: &Tls, kid: &str, place: &'static str, gate: Option<Gate>) -> Issuer {
         let key = TokenKey::ed(kid);
-        let says = Arc::new(Mutex::new((jwks(&[&key]), place, None)));
+        let says = Arc::new(Mutex::new((jwks(&[&key]), place, None, None)));
         let said = says.clone();
         let origin = Origin::start_tls(tls, move |r: &Request| {
-            let (keys, place, issuer) = said.lock().expect("what it says").clone();
+            let (keys, place, issuer, elsewhere) = said.lock().expect("what it says").clone();
             let own = format!("https://{}", r.header("host").unwrap_or_default());
-            let metadata = json!({ "issuer": issuer.unwrap_or(own.clone()), "jwks_uri": format!("{own}/keys") });
+            let jwks_uri = format!("{}/keys", elsewhere.as_ref().unwrap_or(&own));
+            let metadata = json!({ "issuer": issuer.unwrap_or(own), "jwks_uri": jwks_uri });
             let (status, body) = match r.target.as_str() {
                 "/keys" => (200, keys),
                 target if target == place => (200, metadata.to_string()),
@@ -101,6 +104,8 @@ async fn issuers_are_believed_each_by_its_own_keys() {
     are_known(&desk, &other.token("ada", "buy", json!({}))).await;
     let named = format!("{}|ada", other.url());
     assert_eq!(last_upstream(&origin).header("x-frontdesk-caller"), Some(named.as_str()), "another ada");
+    // The first issuer cannot name the other's people.
+    assert_eq!(status(&desk, &one.token(&named, "buy", json!({}))).await, 401);
     let stranger = TokenKey::ed("one");
     for (what, token) in [
         ("the other's key", one.signed(&other.key, "ada", "buy", json!({}))),
@@ -164,17 +169,24 @@ async fn issuers_that_are_away_stop_nobody_else() {
     let away = Issuer::start(&tls, "away", OAUTH, Some(gate.clone())).await;
     let liar = Issuer::start(&tls, "liar", OAUTH, None).await;
     liar.says.lock().expect("what it says").2 = Some(here.url());
-    let desk = setup(&origin, &tls, &[&here, &away, &liar]).start().await;
+    // Its keys are at a server in this network that nobody declared.
+    let inside = Issuer::start(&tls, "inside", OAUTH, None).await;
+    inside.says.lock().expect("what it says").3 = Some(liar.url());
+    let desk = setup(&origin, &tls, &[&here, &away, &liar, &inside]).start().await;
     are_known(&desk, &here.token("ada", "buy", json!({}))).await;
-    for issuer in [&away, &liar] {
+    for issuer in [&away, &liar, &inside] {
         let refused = desk.call(call("/agent/buy", &json!({})).bearer(&issuer.token("ada", "buy", json!({})))).await;
         assert_eq!(refused.status, 503, "{}", refused.text());
         assert!(refused.header("retry-after").is_some(), "{:?}", refused.headers);
     }
+    // A token of nobody here waits for no keys.
+    assert_eq!(status(&desk, &here.token("ada", "buy", json!({ "iss": "https://login.test" }))).await, 401);
     gate.open();
     are_known(&desk, &away.token("ada", "buy", json!({}))).await;
     let still = desk.call(call("/agent/buy", &json!({})).bearer(&liar.token("ada", "buy", json!({})))).await;
     assert_eq!(still.status, 503, "metadata of another issuer is none: {}", still.text());
+    assert_eq!(status(&desk, &inside.signed(&liar.key, "ada", "buy", json!({}))).await, 503);
+    assert!(liar.origin.requests().iter().all(|r| r.target != "/keys"), "nobody's keys were fetched there");
 }
 
 #[tokio::test]

@@ -18,16 +18,15 @@ use super::{
     authorization::bearer,
     issuers::Issuers,
     key::ApiKeys,
-    key_set::KeySet,
     link::{Link, Token as LinkToken},
     page_credential::{self, OnPage},
     signature::{self, Nonce, Signed, SignedAgents},
     signer,
     site_credential::{Authorization, Forwarding},
-    token::{Token, Tokens},
+    token::Token,
     token_service::{Exchange, Introspection, TokenServer},
 };
-use frontdesk_config::{Issuer, Jwks, Login, Settings};
+use frontdesk_config::{Login, Settings};
 use frontdesk_state::{Subject, keep_past};
 
 /// The API key's header (AHP §8.2).
@@ -37,10 +36,6 @@ const AICP_AGENT: HeaderName = HeaderName::from_static("aicp-agent");
 
 /// The header that announces a signature (RFC 9421 §4.1).
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
-
-/// The configuration key that problems with the token key set are reported under.
-const JWKS: &str = "auth.jwks";
-const SERVERS: &str = "auth.authorization_servers";
 
 /// A request's head, as far as it says who is asking.
 #[derive(Debug, Clone, Copy)]
@@ -103,42 +98,7 @@ impl Callers {
     pub fn new(settings: &Settings, fetched: &HashMap<String, Bytes>) -> Self {
         let auth = &settings.auth;
         let (mut problems, mut notes) = (Vec::new(), Vec::new());
-        let mut tokens: Vec<Tokens> = Vec::new();
-        tokens.extend(auth.jwks.as_ref().map(|jwks| {
-            let bytes = match jwks {
-                // An empty placeholder, to be filled later.
-                Jwks::Text(text) if text.trim() == "{}" => Some(&b"{\"keys\":[]}"[..]),
-                Jwks::Text(text) => Some(text.as_bytes()),
-                Jwks::Url(url) => fetched.get(url).map(Bytes::as_ref),
-            };
-            let keys = bytes.and_then(|bytes| match KeySet::parse(bytes) {
-                Ok(keys) => {
-                    let told = if let Jwks::Text(_) = jwks { &mut notes } else { &mut problems };
-                    told.extend(keys.skipped().iter().map(|why| format!("{JWKS}: {why}")));
-                    if keys.is_empty() {
-                        told.push(format!("{JWKS}: there is no key to verify tokens with"));
-                    }
-                    Some(keys)
-                }
-                Err(e) => {
-                    problems.push(format!("{JWKS}: {e}"));
-                    None
-                }
-            });
-            Tokens::new(auth.issuer.clone(), auth.audience.clone(), keys)
-        }));
-        for Issuer { url, audiences } in settings.issuers() {
-            let keys = fetched.get(url).map(|bytes| KeySet::parse(bytes));
-            problems.extend(
-                keys.iter()
-                    .flatten()
-                    .filter(|keys| keys.is_empty())
-                    .map(|_| format!("{SERVERS}: {url} has no key to verify tokens with")),
-            );
-            let keys = keys.and_then(Result::ok);
-            tokens.push(Tokens::of_issuer(url, audiences, keys, !tokens.is_empty()));
-        }
-        let tokens = Issuers::new(tokens);
+        let tokens = Issuers::declared(settings, fetched, (&mut problems, &mut notes));
         let (agents, more) = SignedAgents::new(&auth.signed_agents.keys, fetched);
         problems.extend(more);
         Self {

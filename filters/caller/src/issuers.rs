@@ -5,52 +5,115 @@
 //! is "ada" at one is not "ada" at another. The first issuer's names are used as they are, those of each other one with
 //! the issuer before them.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use frontdesk_config::{Issuer, Jwks, Settings};
 use serde_json::Value;
 use url::Url;
 
 use super::{
+    key_set::KeySet,
     rejected::Rejected,
     token::{MAX_TOKEN_BYTES, Token, Tokens},
 };
 
+/// The configuration keys that problems with keys are reported under.
+const JWKS: &str = "auth.jwks";
+const SERVERS: &str = "auth.authorization_servers";
+
 /// All issuers.
 #[derive(Debug, Default)]
 pub(super) struct Issuers {
-    all: Vec<Tokens>,
+    /// That of `auth.jwks`.
+    by_keys: Option<Tokens>,
+    by_metadata: Vec<Tokens>,
 }
 
 impl Issuers {
-    pub(super) fn new(all: Vec<Tokens>) -> Self {
-        Self { all }
+    /// Those that are declared, with the keys that were fetched since by URL. `told`: problems, and notes.
+    pub(super) fn declared(
+        settings: &Settings,
+        fetched: &HashMap<String, Bytes>,
+        told: (&mut Vec<String>, &mut Vec<String>),
+    ) -> Self {
+        let (auth, (problems, notes)) = (&settings.auth, told);
+        let by_keys = auth.jwks.as_ref().map(|jwks| {
+            let bytes = match jwks {
+                // An empty placeholder, to be filled later.
+                Jwks::Text(text) if text.trim() == "{}" => Some(&b"{\"keys\":[]}"[..]),
+                Jwks::Text(text) => Some(text.as_bytes()),
+                Jwks::Url(url) => fetched.get(url).map(Bytes::as_ref),
+            };
+            let keys = bytes.and_then(|bytes| match KeySet::parse(bytes) {
+                Ok(keys) => {
+                    let told = if let Jwks::Text(_) = jwks { &mut *notes } else { &mut *problems };
+                    told.extend(keys.skipped().iter().map(|why| format!("{JWKS}: {why}")));
+                    if keys.is_empty() {
+                        told.push(format!("{JWKS}: there is no key to verify tokens with"));
+                    }
+                    Some(keys)
+                }
+                Err(e) => {
+                    problems.push(format!("{JWKS}: {e}"));
+                    None
+                }
+            });
+            Tokens::new(auth.issuer.clone(), auth.audience.clone(), keys)
+        });
+        // The site's own sign-in names people too.
+        let is_first_named = by_keys.is_some() || auth.login.is_some();
+        let mut by_metadata = Vec::new();
+        for Issuer { url, audiences } in settings.issuers() {
+            let keys = fetched.get(url).map(|bytes| KeySet::parse(bytes));
+            problems.extend(
+                keys.iter()
+                    .flatten()
+                    .filter(|keys| keys.is_empty())
+                    .map(|_| format!("{SERVERS}: {url} has no key to verify tokens with")),
+            );
+            let keys = keys.and_then(Result::ok);
+            let is_further = is_first_named || !by_metadata.is_empty();
+            by_metadata.push(Tokens::of_issuer(url, audiences, keys, is_further));
+        }
+        Self { by_keys, by_metadata }
     }
 
-    /// Those whose tokens a token can be; `None`: no issuer's tokens are taken.
-    fn of(&self, token: &str) -> Option<&Tokens> {
-        match &self.all[..] {
-            [] => None,
-            [one] => Some(one),
-            all => {
-                let named = named(token);
-                all.iter().find(|tokens| tokens.are_of(named.as_deref())).or(all.first())
+    /// The only one whose token a token can be; `None`: no issuer's tokens are taken. A token of nobody here is refused,
+    /// whether or not anybody's keys are there.
+    fn of(&self, token: &str) -> Option<Result<&Tokens, Rejected>> {
+        match (&self.by_keys, &self.by_metadata[..]) {
+            (None, []) => None,
+            (Some(one), []) => Some(Ok(one)),
+            (first, others) => {
+                let Some(issuer) = named(token) else { return Some(Err(Rejected::TokenMalformed)) };
+                Some(first.iter().chain(others).find(|tokens| tokens.are_of(&issuer)).ok_or(Rejected::TokenNotValid))
             }
         }
     }
 
     /// See [`Tokens::verify`]; `None`: no issuer's tokens are taken.
     pub(super) fn verify(&self, token: &str, now: u64) -> Option<Result<Arc<Token>, Rejected>> {
-        self.of(token).map(|tokens| tokens.verify(token, now))
+        let of = self.of(token)?;
+        Some(of.and_then(|tokens| self.own(tokens, tokens.verify(token, now)?)))
     }
 
     /// See [`Tokens::verify_if_ours`].
     pub(super) fn verify_if_ours(&self, token: &str, now: u64) -> Option<Result<Arc<Token>, Rejected>> {
-        self.of(token).map(|tokens| tokens.verify_if_ours(token, now))
+        let of = self.of(token)?;
+        Some(of.and_then(|tokens| self.own(tokens, tokens.verify_if_ours(token, now)?)))
+    }
+
+    /// A verified token, if its subject could not be taken for one of another issuer: the first issuer's subjects have no
+    /// name before them.
+    fn own(&self, of: &Tokens, token: Arc<Token>) -> Result<Arc<Token>, Rejected> {
+        let is_anothers = |other: &Tokens| !std::ptr::eq(of, other) && other.names(&token.subject);
+        if self.by_metadata.iter().any(is_anothers) { Err(Rejected::TokenNotValid) } else { Ok(token) }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.by_keys.is_none() && self.by_metadata.is_empty()
     }
 }
 
@@ -76,6 +139,12 @@ pub fn metadata_urls(issuer: &str) -> Vec<String> {
     urls
 }
 
+/// Whether keys are where their issuer is: at the server that the operator declared.
+pub fn is_at_home(issuer: &str, keys: &str) -> bool {
+    let origin = |url| Url::parse(url).map(|url| url.origin());
+    matches!((origin(issuer), origin(keys)), (Ok(issuer), Ok(keys)) if issuer == keys)
+}
+
 /// Where the keys of an issuer are, by its metadata.
 ///
 /// # Errors
@@ -87,7 +156,8 @@ pub fn keys_url(issuer: &str, metadata: &[u8]) -> Result<String, String> {
         return Err("the metadata is that of another issuer".to_owned());
     }
     let url = metadata["jwks_uri"].as_str().ok_or_else(|| "the metadata names no jwks_uri".to_owned())?;
-    let is_safe = Url::parse(url).is_ok_and(|url| url.scheme() == "https" && url.username().is_empty());
+    let is_safe = Url::parse(url)
+        .is_ok_and(|url| url.scheme() == "https" && url.username().is_empty() && url.password().is_none());
     if is_safe { Ok(url.to_owned()) } else { Err("jwks_uri has to be an https address".to_owned()) }
 }
 
@@ -115,6 +185,13 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_at_home_at_their_issuers_origin() {
+        let home = |keys| is_at_home("https://a.test/realm", keys);
+        assert!(home("https://a.test/keys") && home("https://a.test:443/keys"));
+        assert!(!home("https://a.test:8443/keys") && !home("https://b.test/keys") && !home("none"));
+    }
+
+    #[test]
     fn metadata_counts_for_its_own_issuer_with_keys_over_https() {
         let said = |issuer: &str, keys: &str| format!(r#"{{"issuer":"{issuer}","jwks_uri":"{keys}"}}"#);
         let found = |text: String| keys_url("https://a.test", text.as_bytes());
@@ -125,6 +202,7 @@ mod tests {
             said("https://a.test", "http://keys.test/k"),
             said("https://a.test", "file:///etc/passwd"),
             said("https://a.test", "https://u:p@keys.test/k"),
+            said("https://a.test", "https://:p@keys.test/k"),
             r#"{"issuer":"https://a.test"}"#.to_owned(),
             "<html>".to_owned(),
         ] {

@@ -31,7 +31,7 @@ use std::{net::IpAddr, sync::Arc};
 pub use body_credential::{Disproved, Judge, Proven, prove, proven};
 pub use declaration::EXTENSION;
 pub use identify::{Callers, Head, Introspected, Once, authority_of, is_loopback};
-pub use issuers::{keys_url, metadata_urls};
+pub use issuers::{is_at_home, keys_url, metadata_urls};
 pub use link::Link;
 pub use page_credential::OnPage;
 pub use rejected::Rejected;

@@ -73,8 +73,14 @@ impl Tokens {
     }
 
     /// Whether a token that names this issuer is one of these.
-    pub fn are_of(&self, issuer: Option<&str>) -> bool {
-        self.expected.issuer.is_none() || self.expected.issuer.as_deref() == issuer
+    pub fn are_of(&self, issuer: &str) -> bool {
+        self.expected.issuer.as_deref().is_none_or(|own| own == issuer)
+    }
+
+    /// Whether a subject reads as one of these that has the issuer's name before it.
+    pub fn names(&self, subject: &str) -> bool {
+        let issuer = self.expected.issuer.as_deref().filter(|_| self.expected.is_further);
+        issuer.and_then(|issuer| subject.strip_prefix(issuer)).is_some_and(|rest| rest.starts_with('|'))
     }
 
     /// The same for requests that are not refused for a bad token. A token for another audience is not verified, so a

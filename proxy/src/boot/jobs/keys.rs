@@ -10,10 +10,11 @@ use std::{
 
 use bytes::Bytes;
 use frontdesk_filters::{
-    caller::{check_key_set, keys_url, metadata_urls},
+    caller::{check_key_set, is_at_home, keys_url, metadata_urls},
+    desk::Outside,
     site::without_password,
 };
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     jobs::Job,
@@ -40,8 +41,7 @@ pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
         to_the_end: false,
         wake: Some(live.keys_wanted()),
         interval: Box::new(move || if every.load(Ordering::Relaxed) { KEYS } else { KEYS_AGAIN }),
-        // An issuer has up to three addresses of metadata, and one of keys.
-        bound: PATIENCE * 5,
+        bound: PATIENCE * 3,
         run: Box::new(move || {
             let (live, outbound, complete) = (live.clone(), outbound.clone(), complete.clone());
             Box::pin(async move {
@@ -64,7 +64,11 @@ pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
 /// Fetches one key set, of an issuer by its metadata. Returns its URL on failure.
 async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String, is_issuer: bool) -> Option<String> {
     let fetched = match is_issuer {
-        true => keys_of_issuer(&outbound, &url).await,
+        // Its metadata and its keys have one limit, so that an issuer that is slow keeps no others' new keys waiting.
+        true => match timeout(PATIENCE * 2, keys_of_issuer(&outbound, &url)).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(format!("no keys within {:?}", PATIENCE * 2)),
+        },
         false => outbound.document(&url, KEYS_BOUND, PATIENCE).await,
     };
     let known = match fetched.and_then(|keys| check_key_set(&keys).map(|()| keys)) {
@@ -80,12 +84,14 @@ async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String, is_issuer:
     })
 }
 
-/// The keys of an issuer, where its metadata says.
+/// The keys of an issuer, where its metadata says: at its own server, or at a public address.
 async fn keys_of_issuer(outbound: &Outbound, issuer: &str) -> Result<Bytes, String> {
     let mut why = "it is no address".to_owned();
     for url in metadata_urls(issuer) {
         match outbound.document(&url, KEYS_BOUND, PATIENCE).await.and_then(|said| keys_url(issuer, &said)) {
-            Ok(keys) => return outbound.document(&keys, KEYS_BOUND, PATIENCE).await,
+            Ok(keys) if is_at_home(issuer, &keys) => return outbound.document(&keys, KEYS_BOUND, PATIENCE).await,
+            // The operator did not declare this server.
+            Ok(keys) => return Outside::document(outbound, &keys, KEYS_BOUND).await,
             Err(other) => why = format!("{url}: {other}"),
         }
     }
