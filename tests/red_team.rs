@@ -150,7 +150,12 @@ impl<'a> Agent<'a> {
 
     /// Tries each of these texts as a confirmation.
     async fn confirms(&mut self, texts: &[String], book: impl Fn(Way) -> String) {
-        for (way, text) in turns(texts, IN_ALL) {
+        self.confirms_in_turns(texts, usize::MAX, book).await;
+    }
+
+    /// The same, where more texts than `most` take turns in the dialects.
+    async fn confirms_in_turns(&mut self, texts: &[String], most: usize, book: impl Fn(Way) -> String) {
+        for (way, text) in turns(texts, most) {
             self.attempts(way, way.confirming(&book(way), text)).await;
         }
     }
@@ -191,7 +196,7 @@ impl<'a> Agent<'a> {
     /// Everything that it can think of.
     async fn tries_everything(&mut self, book: impl Fn(Way) -> String) {
         let answers = self.answers();
-        self.confirms(&answers, &book).await;
+        self.confirms_in_turns(&answers, IN_ALL, &book).await;
         self.tries_elsewhere(&promising(&answers), &book).await;
         self.tries_documents(&book).await;
         let (places, pages): (Vec<String>, _) = (self.heard.places().into_iter().collect(), self.pages());
