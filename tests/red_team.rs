@@ -309,7 +309,8 @@ async fn fails_on_a_guarded_page(notifies: bool, fast_path: bool) {
     // The person confirms: not another book, and this one once.
     person_confirms(&desk, &page, "sid=ada-session").await;
     agent.confirms(&answers, |_| "Ulysses".to_owned()).await;
-    assert_eq!(bought(&origin), BTreeMap::new(), "another book was not confirmed");
+    // A text can name the question itself, as A2A's task does: that goes on with the book that was confirmed.
+    assert!(!bought(&origin).contains_key("Ulysses"), "another book was not confirmed");
     agent.confirms(&answers, emma).await;
     agent.tries_elsewhere(&promising(&answers), emma).await;
     agent.confirms(&answers, emma).await;
