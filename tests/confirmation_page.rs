@@ -1,7 +1,7 @@
 //! Promise: with `confirmation.by = "page"` a call waits until its person has confirmed it on the page, and an agent that
 //! holds everything it was told cannot confirm by itself where the site says who is signed in or sends the link itself.
 
-use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, site, upstream_calls};
+use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, checked, site, upstream_calls};
 use crate::support::handshake::{asking, question, with};
 use crate::support::rpc::{self, post};
 use crate::support::{Ask, Desk, Dir, Origin, Reply, Request, Response, SOON, Setup, Via, eventually};
@@ -246,6 +246,25 @@ async fn confirmation_page_is_open_to_people_where_agents_need_credentials() {
     assert_eq!(page.status, 200, "{}", page.text());
     assert_eq!(desk.call(press(&path, "confirm")).await.status, 303);
     assert_answer(&desk.call(buy("Emma").bearer(FULL).header("AICP-Confirmation", &token)).await, 201, "confirmed");
+}
+
+#[tokio::test]
+async fn confirmation_page_check_warns_where_an_agent_could_confirm() {
+    let origin = shop().await;
+    let visitor = format!("\n[auth.visitor]\n{VISITOR}\n");
+    let open = "an agent that can open pages could confirm by itself";
+    let nobodys = "a call without a credential is nobody's: anybody who is signed in could confirm it";
+    let says = |setup: &Setup| {
+        let said = checked(setup);
+        [open, nobodys].map(|warning| said.matches(warning).count())
+    };
+    assert_eq!(says(&setup(&origin, "")), [1, 0]);
+    assert_eq!(says(&setup(&origin, "notify_url = \"/api/notify\"")), [0, 0]);
+    assert_eq!(says(&setup(&origin, "").tail(&visitor)), [0, 0]);
+    let anonymous = buying("").replace("auth = \"required\"", "auth = \"optional\"");
+    assert_eq!(says(&site(&origin, &anonymous).tail(&visitor)), [0, 1]);
+    let closed = site(&origin, &anonymous).tail(&visitor).set("policies", "anonymous_access = false");
+    assert_eq!(says(&closed), [0, 0]);
 }
 
 #[tokio::test]

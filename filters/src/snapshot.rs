@@ -213,11 +213,12 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// Says in a challenge of the desk where the metadata of the resource is, where our own authorization server gives
-    /// tokens for it.
+    /// Says in a challenge of the desk where the metadata of the resource is, where an authorization server gives tokens
+    /// for it: ours or another.
     pub fn name_metadata(&self, reply: &mut crate::Reply, target: &str) {
-        if let Some(login) = &self.settings.auth.login {
-            protected_resource::name_in(reply, &self.settings, &login.issuer, target);
+        let ours = self.settings.auth.login.as_ref().map(|login| login.issuer.as_str());
+        if let Some(site) = ours.or(self.settings.site.origin.as_deref()) {
+            protected_resource::name_in(reply, &self.settings, site.trim_end_matches('/'), target);
         }
     }
 

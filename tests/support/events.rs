@@ -13,17 +13,27 @@ pub struct Events {
 impl Events {
     /// Sends a request whose reply has to be a stream of events.
     pub async fn of(desk: &Desk, ask: &Ask) -> Events {
+        Events::or_json(desk, ask).await.unwrap_or_else(|reply| panic!("no stream of events: {reply}"))
+    }
+
+    /// Sends a request whose reply is a stream of events, or else JSON, which is given as the error.
+    pub async fn or_json(desk: &Desk, ask: &Ask) -> Result<Events, Value> {
         let mut conn = desk.conn().await;
         conn.send(ask.bytes()).await;
         let head = String::from_utf8_lossy(&conn.until("\r\n\r\n").await).into_owned();
         let (line, rest) = head.split_once("\r\n").expect("a status line");
-        assert!(line.starts_with("HTTP/1.1 200"), "{head}");
         let headers = Headers::parse(rest);
         let header = |name: &str| headers.tokens(name).join(",");
+        if header("content-type") == "application/json" {
+            let length = header("content-length").parse().unwrap_or_else(|_| panic!("no length: {head}"));
+            let body = conn.exactly(length).await;
+            return Err(serde_json::from_slice(&body).unwrap_or_else(|e| panic!("{e}: {head}")));
+        }
+        assert!(line.starts_with("HTTP/1.1 200"), "{head}");
         assert_eq!(header("content-type"), "text/event-stream", "{head}");
         assert_eq!(header("transfer-encoding"), "chunked", "{head}");
         assert!(header("cache-control").contains("no-store"), "{head}");
-        Events { conn }
+        Ok(Events { conn })
     }
 
     /// The next message. Comments are passed over.

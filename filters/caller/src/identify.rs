@@ -16,17 +16,17 @@ use url::Url;
 use super::{
     Agent, Caller, Granted, Proof, Rejected,
     authorization::bearer,
+    issuers::Issuers,
     key::ApiKeys,
-    key_set::KeySet,
     link::{Link, Token as LinkToken},
     page_credential::{self, OnPage},
     signature::{self, Nonce, Signed, SignedAgents},
     signer,
     site_credential::{Authorization, Forwarding},
-    token::{Token, Tokens},
+    token::Token,
     token_service::{Exchange, Introspection, TokenServer},
 };
-use frontdesk_config::{Jwks, Login, Settings};
+use frontdesk_config::{Login, Settings};
 use frontdesk_state::{Subject, keep_past};
 
 /// The API key's header (AHP §8.2).
@@ -36,9 +36,6 @@ const AICP_AGENT: HeaderName = HeaderName::from_static("aicp-agent");
 
 /// The header that announces a signature (RFC 9421 §4.1).
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
-
-/// The configuration key that problems with the token key set are reported under.
-const JWKS: &str = "auth.jwks";
 
 /// A request's head, as far as it says who is asking.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +60,7 @@ pub struct Callers {
     keys: ApiKeys,
     /// The name, the counted subject and the scopes of each API key.
     names: Vec<(Arc<str>, Subject, Arc<[String]>)>,
-    tokens: Option<Tokens>,
+    tokens: Issuers,
     agents: SignedAgents,
     /// What goes on to the site; `None` where no capability is called in the caller's name.
     forwarding: Option<Forwarding>,
@@ -101,29 +98,7 @@ impl Callers {
     pub fn new(settings: &Settings, fetched: &HashMap<String, Bytes>) -> Self {
         let auth = &settings.auth;
         let (mut problems, mut notes) = (Vec::new(), Vec::new());
-        let tokens = auth.jwks.as_ref().map(|jwks| {
-            let bytes = match jwks {
-                // An empty placeholder, to be filled later.
-                Jwks::Text(text) if text.trim() == "{}" => Some(&b"{\"keys\":[]}"[..]),
-                Jwks::Text(text) => Some(text.as_bytes()),
-                Jwks::Url(url) => fetched.get(url).map(Bytes::as_ref),
-            };
-            let keys = bytes.and_then(|bytes| match KeySet::parse(bytes) {
-                Ok(keys) => {
-                    let told = if let Jwks::Text(_) = jwks { &mut notes } else { &mut problems };
-                    told.extend(keys.skipped().iter().map(|why| format!("{JWKS}: {why}")));
-                    if keys.is_empty() {
-                        told.push(format!("{JWKS}: there is no key to verify tokens with"));
-                    }
-                    Some(keys)
-                }
-                Err(e) => {
-                    problems.push(format!("{JWKS}: {e}"));
-                    None
-                }
-            });
-            Tokens::new(auth.issuer.clone(), auth.audience.clone(), keys)
-        });
+        let tokens = Issuers::declared(settings, fetched, (&mut problems, &mut notes));
         let (agents, more) = SignedAgents::new(&auth.signed_agents.keys, fetched);
         problems.extend(more);
         Self {
@@ -180,9 +155,9 @@ impl Callers {
         let presented = only(request.headers, &header::AUTHORIZATION).ok()??;
         let presented = std::str::from_utf8(bearer(presented)?).ok()?;
         let is_ours = self.keys.find(presented.as_bytes()).is_some()
-            || self.tokens.as_ref().is_some_and(|tokens| {
-                // A token that is verified here, or is known to be wrong, needs no question.
-                !tokens.verify(presented, request.now).is_err_and(Rejected::may_be_for_the_site)
+            // A token that is verified here, or is known to be wrong, needs no question.
+            || self.tokens.verify(presented, request.now).is_some_and(|verified| {
+                !verified.is_err_and(Rejected::may_be_for_the_site)
             });
         if is_ours {
             return None;
@@ -278,12 +253,20 @@ impl Callers {
         }
         let goes_on = !on_page && self.forwarding.as_ref().is_some_and(|forwarding| forwarding.unverified);
         let presented = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed);
-        let verified = match (introspected, &self.tokens) {
-            (Some(Introspected(Said::Token(verified))), _) => verified,
-            (Some(Introspected(Said::Link(_))), _) => return Err(Rejected::TokenNotValid),
-            (None, Some(tokens)) if on_page => presented.and_then(|presented| tokens.verify_if_ours(presented, now)),
-            (None, Some(tokens)) => presented.and_then(|presented| tokens.verify(presented, now)),
-            (None, None) => {
+        let by_issuer = || match presented {
+            _ if self.tokens.is_empty() => None,
+            Err(why) => Some(Err(why)),
+            Ok(presented) if on_page => self.tokens.verify_if_ours(presented, now),
+            Ok(presented) => self.tokens.verify(presented, now),
+        };
+        let verified = match introspected {
+            Some(Introspected(Said::Token(verified))) => Some(verified),
+            Some(Introspected(Said::Link(_))) => return Err(Rejected::TokenNotValid),
+            None => by_issuer(),
+        };
+        let verified = match verified {
+            Some(verified) => verified,
+            None => {
                 if self.introspects() && !goes_on {
                     // The authorization server was not asked: too many wrong credentials came from this address.
                     return Err(Rejected::TokenNotValid);

@@ -28,7 +28,7 @@ use self::{claims::Expected, header::Header};
 use super::{key_set::KeySet, rejected::Rejected};
 
 /// Maximum bytes of a token.
-const MAX_TOKEN_BYTES: usize = 8 * 1024;
+pub(super) const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// Seconds by which the issuer's clock may differ from ours, for `exp`, `nbf` and `iat`.
 const LEEWAY_SECONDS: u64 = 30;
 /// Maximum bytes of cached tokens, by [`Bytes`].
@@ -59,8 +59,28 @@ pub struct Tokens {
 impl Tokens {
     /// Accepts tokens of this issuer for this audience; `None` accepts any. `keys` is `None` until they are fetched.
     pub fn new(issuer: Option<String>, audience: Option<String>, keys: Option<KeySet>) -> Self {
-        let verified = Cache::with_weighter(CACHE_TOKENS, CACHE_BYTES, Bytes);
-        Self { expected: Expected { issuer, audience }, keys, verified }
+        Self::expecting(Expected { issuer, audiences: audience.into_iter().collect(), is_further: false }, keys)
+    }
+
+    /// Accepts tokens of this issuer for one of these audiences. `is_further`: it is not the first issuer, so its name
+    /// stands before those of its subjects.
+    pub fn of_issuer(issuer: &str, audiences: Vec<String>, keys: Option<KeySet>, is_further: bool) -> Self {
+        Self::expecting(Expected { issuer: Some(issuer.to_owned()), audiences, is_further }, keys)
+    }
+
+    fn expecting(expected: Expected, keys: Option<KeySet>) -> Self {
+        Self { expected, keys, verified: Cache::with_weighter(CACHE_TOKENS, CACHE_BYTES, Bytes) }
+    }
+
+    /// Whether a token that names this issuer is one of these.
+    pub fn are_of(&self, issuer: &str) -> bool {
+        self.expected.issuer.as_deref().is_none_or(|own| own == issuer)
+    }
+
+    /// Whether a subject reads as one of these that has the issuer's name before it.
+    pub fn names(&self, subject: &str) -> bool {
+        let issuer = self.expected.issuer.as_deref().filter(|_| self.expected.is_further);
+        issuer.and_then(|issuer| subject.strip_prefix(issuer)).is_some_and(|rest| rest.starts_with('|'))
     }
 
     /// The same for requests that are not refused for a bad token. A token for another audience is not verified, so a
@@ -146,7 +166,8 @@ pub(super) fn claims_of_introspection(
     if let (Some(members), Some(username)) = (said.as_object_mut(), username) {
         members.entry("sub").or_insert(username);
     }
-    let expected = Expected { issuer: issuer.map(str::to_owned), audience: audience.map(str::to_owned) };
+    let audiences = audience.map(str::to_owned).into_iter().collect();
+    let expected = Expected { issuer: issuer.map(str::to_owned), audiences, is_further: false };
     expected.read(said.to_string().as_bytes(), now)
 }
 

@@ -43,7 +43,7 @@ pub(super) fn locked(root: &Item, settings: &Settings, found: &mut Findings) {
     }
     let anonymous = root.at(&["policies", "anonymous_access"]).filter(|item| item.bool() == Some(false));
     if let Some(item) =
-        anonymous.filter(|_| !signs && auth.api_keys.is_empty() && auth.jwks.is_none() && auth.login.is_none())
+        anonymous.filter(|_| !signs && auth.api_keys.is_empty() && !settings.verifies_tokens() && auth.login.is_none())
     {
         let what = "no credentials are configured: every agent is refused";
         found

@@ -102,14 +102,42 @@ impl Settings {
         self.capabilities.get(index).or_else(|| self.built_in.get(index.checked_sub(self.capabilities.len())?))
     }
 
-    /// The URLs to fetch keys from, each once: the token key set and the agents' directories.
+    /// The authorization servers whose keys are found by their metadata: all whose tokens are not verified by `auth.jwks` or
+    /// an introspection. A token has to be meant for this site (RFC 8707), so without a known audience there are none.
+    pub fn issuers(&self) -> Vec<Issuer<'_>> {
+        let auth = &self.auth;
+        let audiences: Vec<String> = match (&auth.audience, self.site.origin.as_deref()) {
+            (Some(audience), _) => vec![audience.clone()],
+            (None, Some(origin)) => {
+                let origin = origin.trim_end_matches('/');
+                vec![origin.to_owned(), format!("{origin}/"), format!("{origin}{}", self.paths.mcp.path)]
+            }
+            (None, None) => return Vec::new(),
+        };
+        let is_known = |url: &str| {
+            auth.introspection.is_some()
+                || auth.login.as_ref().is_some_and(|login| login.issuer == url)
+                || auth.jwks.is_some() && auth.issuer.as_deref().is_none_or(|issuer| issuer == url)
+        };
+        let urls = auth.authorization_servers.iter().map(String::as_str).filter(|url| !is_known(url));
+        urls.map(|url| Issuer { url, audiences: audiences.clone() }).collect()
+    }
+
+    /// Whether tokens of some issuer are verified here.
+    pub fn verifies_tokens(&self) -> bool {
+        self.auth.jwks.is_some() || !self.issuers().is_empty()
+    }
+
+    /// Where keys are fetched from, each once: the URL of the token key set, the issuers with metadata, and the agents'
+    /// directories.
     pub fn key_urls(&self) -> Vec<&str> {
         let jwks = match &self.auth.jwks {
             Some(Jwks::Url(url)) => Some(url.as_str()),
             _ => None,
         };
         let directories = self.auth.signed_agents.keys.iter().filter_map(|key| key.directory.as_deref());
-        let mut urls: Vec<&str> = jwks.into_iter().chain(directories).collect();
+        let issuers = self.issuers().into_iter().map(|issuer| issuer.url);
+        let mut urls: Vec<&str> = jwks.into_iter().chain(issuers).chain(directories).collect();
         urls.sort_unstable();
         urls.dedup();
         urls

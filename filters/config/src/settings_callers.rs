@@ -124,6 +124,14 @@ pub struct Auth {
     pub login: Option<Login>,
 }
 
+/// An authorization server whose keys are found by its metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issuer<'a> {
+    pub url: &'a str,
+    /// What a token may name as its audience.
+    pub audiences: Vec<String>,
+}
+
 /// An endpoint of the authorization server, and our credentials there.
 #[derive(Clone)]
 pub struct TokenEndpoint {

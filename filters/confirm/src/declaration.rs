@@ -1,6 +1,6 @@
 //! What `check` says about confirmation pages.
 
-use frontdesk_config::{Declared, Extension, Findings, Item};
+use frontdesk_config::{AuthNeed, Capability, Declared, Extension, Findings, Item, Settings};
 
 /// The configuration checks about confirmation pages.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &[], check };
@@ -29,5 +29,23 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
             // One warning says it for all.
             break;
         }
+        if confirmation.notify_url.is_none() && is_in_nobodys_name(capability, settings) {
+            found
+                .warning(
+                    line,
+                    key,
+                    "a call without a credential is nobody's: anybody who is signed in could confirm it",
+                )
+                .hint("write auth = \"required\", so that the call's own person is asked");
+            break;
+        }
     }
+}
+
+/// Whether a capability can be called without a credential, so that no person is known who alone may confirm.
+fn is_in_nobodys_name(capability: &Capability, settings: &Settings) -> bool {
+    settings.policies.anonymous_access
+        && capability.auth_need() != AuthNeed::Required
+        && capability.required_scopes.is_empty()
+        && !capability.requires_strong_authentication
 }

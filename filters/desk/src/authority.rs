@@ -66,8 +66,16 @@ impl<'a> Authority<'a> {
             return Err(Refusal { reason: "link_opens_less", ..Fault::Forbidden.into() }.saying(detail));
         }
         if needed && !self.has_credential && !self.leaves_it_to_the_site(capability) {
-            let challenge = Some(CHALLENGE);
             let required_scopes = capability.required_scopes.clone();
+            let challenge = match required_scopes.is_empty() {
+                true => None,
+                // What the client has to ask its person for (RFC 6750 §3).
+                false => {
+                    let scopes = quotable(&required_scopes.join(" "));
+                    HeaderValue::try_from(format!("{REALM}, scope=\"{scopes}\"")).ok()
+                }
+            };
+            let challenge = challenge.or(Some(CHALLENGE));
             let refusal = Refusal { challenge, required_scopes, ..Fault::Unauthenticated.into() };
             let detail = format!("{}{}", refusal.detail, settings.auth.how_to_register());
             return Err(refusal.saying(detail));

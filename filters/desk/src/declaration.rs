@@ -115,7 +115,7 @@ fn forwarding(declared: &Declared<'_>, first: Option<(usize, &Item, &Item)>, fou
                 .hint("write upstream.identity = \"caller\" in the capabilities that need it");
         }
         (None, Some((index, _, item)))
-            if auth.jwks.is_none() && auth.introspection.is_none() && auth.login.is_none() =>
+            if !declared.settings.verifies_tokens() && auth.introspection.is_none() && auth.login.is_none() =>
         {
             let key = format_args!("capabilities[{index}].upstream.identity");
             found.warning(item.line, key, "no credential is ever passed on: nothing here can verify one").hint(

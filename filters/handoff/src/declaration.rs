@@ -38,7 +38,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
         let what = format!("{told} is where documents for agents are");
         found.mistake(line("path"), "handoff.path", what).hint(format!("write a path such as \"{PATH}\""));
     }
-    let provable = !settings.auth.api_keys.is_empty() || settings.auth.jwks.is_some();
+    let provable = !settings.auth.api_keys.is_empty() || settings.verifies_tokens();
     if !handoff.needs_credential {
         found
             .warning(

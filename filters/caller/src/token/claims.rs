@@ -10,7 +10,10 @@ use super::{super::rejected::Rejected, LEEWAY_SECONDS, Token};
 #[derive(Debug)]
 pub(super) struct Expected {
     pub(super) issuer: Option<String>,
-    pub(super) audience: Option<String>,
+    /// The audiences that it may name, one of them; empty: any.
+    pub(super) audiences: Vec<String>,
+    /// The issuer's name stands before those of its subjects.
+    pub(super) is_further: bool,
 }
 
 /// Whether `exp` has passed; both in Unix seconds.
@@ -31,10 +34,11 @@ impl Expected {
         {
             return Err(Rejected::TokenWrongIssuer);
         }
-        if let Some(audience) = &self.audience
-            && !texts(claims.get("aud"))?.contains(&audience.as_str())
-        {
-            return Err(Rejected::TokenWrongAudience);
+        if !self.audiences.is_empty() {
+            let named = texts(claims.get("aud"))?;
+            if !self.audiences.iter().any(|audience| named.contains(&audience.as_str())) {
+                return Err(Rejected::TokenWrongAudience);
+            }
         }
         let expires = numeric_date(claims.get("exp"))?.ok_or(Rejected::TokenMalformed)?;
         if has_expired(expires, now) {
@@ -58,7 +62,10 @@ impl Expected {
         let mut authentication = texts(claims.get("acr"))?;
         authentication.extend(texts(claims.get("amr"))?);
         Ok(Token {
-            subject: subject(&claims)?,
+            subject: match self.issuer.as_deref().filter(|_| self.is_further) {
+                Some(issuer) => format!("{issuer}|{}", subject(&claims)?),
+                None => subject(&claims)?,
+            },
             scopes: words(&scopes),
             authentication: owned(&authentication),
             expires,
@@ -126,7 +133,11 @@ mod tests {
     const NOW: u64 = 1_800_000_000;
 
     fn read(claims: Value) -> Result<Token, Rejected> {
-        let expected = Expected { issuer: Some("https://issuer".into()), audience: Some("https://site".into()) };
+        let expected = Expected {
+            issuer: Some("https://issuer".into()),
+            audiences: vec!["https://site".into()],
+            is_further: false,
+        };
         expected.read(claims.to_string().as_bytes(), NOW)
     }
 
@@ -152,7 +163,7 @@ mod tests {
         for iss in [json!(null), json!("https://Issuer"), json!(["https://issuer"]), json!("")] {
             assert_eq!(read(with("iss", iss.clone())), Err(Rejected::TokenWrongIssuer), "{iss}");
         }
-        let anyone = Expected { issuer: None, audience: None };
+        let anyone = Expected { issuer: None, audiences: Vec::new(), is_further: false };
         assert!(anyone.read(json!({"exp": NOW, "sub": "s", "aud": "x"}).to_string().as_bytes(), NOW).is_ok());
     }
 
@@ -227,7 +238,7 @@ mod tests {
     #[test]
     fn a_payload_is_one_object() {
         for text in ["", "[]", "null", "\"a\"", "{\"exp\":1", "{} {}"] {
-            let expected = Expected { issuer: None, audience: None };
+            let expected = Expected { issuer: None, audiences: Vec::new(), is_further: false };
             assert_eq!(expected.read(text.as_bytes(), NOW), Err(Rejected::TokenMalformed), "{text}");
         }
     }

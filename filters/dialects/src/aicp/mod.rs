@@ -120,7 +120,7 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, ver
         let endpoint = if guards_handler(declared, path) { endpoint.guarding() } else { endpoint };
         endpoints.push(endpoint.served(Arc::new(serve)));
     }
-    let somebody_may_ask = !endpoints.is_empty() || settings.auth.jwks.is_some() || !settings.auth.api_keys.is_empty();
+    let somebody_may_ask = !endpoints.is_empty() || settings.verifies_tokens() || !settings.auth.api_keys.is_empty();
     if somebody_may_ask && !occupied.contains(INTERFACE) {
         let authorization_url = settings.auth.authorization_url.clone();
         let interface = Interface { contract: declaration.contract.clone(), versions, authorization_url };

@@ -35,7 +35,7 @@ pub(super) struct Identity {
 
 impl Identity {
     pub(super) fn new(settings: &Settings, path: &str, manifest: &str) -> Self {
-        let takes = !settings.auth.api_keys.is_empty() || settings.auth.jwks.is_some();
+        let takes = !settings.auth.api_keys.is_empty() || settings.verifies_tokens();
         Self {
             name: settings.site.name.clone().unwrap_or_else(|| "This site".to_owned()),
             version: ahp::VERSION,

@@ -279,13 +279,13 @@ impl Server {
         Ok(self.served(conversed, function, (request, era, incoming.authority)))
     }
 
-    /// A refusal after which a client asks a person, where our own authorization server gives tokens: only the HTTP status and
-    /// its challenge begin that.
+    /// A refusal after which a client asks a person, where an authorization server is declared, ours or the site's: only the
+    /// HTTP status and its challenge begin that.
     fn challenge<'c>(&self, desk: &Desk<'_>, conversed: &'c Conversed) -> Option<&'c Refusal> {
         let refusal = conversed.turn.refusal()?;
         let begins =
             matches!(refusal.fault, Fault::Unauthenticated | Fault::MissingScope) && refusal.challenge.is_some();
-        (desk.compiled.settings.auth.login.is_some() && begins).then_some(refusal)
+        (!desk.compiled.settings.auth.authorization_servers.is_empty() && begins).then_some(refusal)
     }
 
     /// The result of a call that was refused before its tool. Written to the audit log where the tool exists.

@@ -8,8 +8,13 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_filters::{caller::check_key_set, site::without_password};
-use tokio::task::JoinSet;
+use bytes::Bytes;
+use frontdesk_filters::{
+    caller::{check_key_set, is_at_home, keys_url, metadata_urls},
+    desk::Outside,
+    site::without_password,
+};
+use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     jobs::Job,
@@ -42,8 +47,11 @@ pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
             Box::pin(async move {
                 let running = live.current();
                 let mut fetches = JoinSet::new();
-                for url in running.snapshot.settings.key_urls() {
-                    fetches.spawn(fetch(live.clone(), outbound.clone(), url.to_owned()));
+                let settings = &running.snapshot.settings;
+                let issuers: Vec<&str> = settings.issuers().into_iter().map(|issuer| issuer.url).collect();
+                for url in settings.key_urls() {
+                    let is_issuer = issuers.contains(&url);
+                    fetches.spawn(fetch(live.clone(), outbound.clone(), url.to_owned(), is_issuer));
                 }
                 let missing: Vec<String> = fetches.join_all().await.into_iter().flatten().collect();
                 complete.store(missing.is_empty(), Ordering::Relaxed);
@@ -53,9 +61,16 @@ pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     }
 }
 
-/// Fetches one key set. Returns its URL on failure.
-async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<String> {
-    let fetched = outbound.document(&url, KEYS_BOUND, PATIENCE).await;
+/// Fetches one key set, of an issuer by its metadata. Returns its URL on failure.
+async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String, is_issuer: bool) -> Option<String> {
+    let fetched = match is_issuer {
+        // Its metadata and its keys have one limit, so that an issuer that is slow keeps no others' new keys waiting.
+        true => match timeout(PATIENCE * 2, keys_of_issuer(&outbound, &url)).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(format!("no keys within {:?}", PATIENCE * 2)),
+        },
+        false => outbound.document(&url, KEYS_BOUND, PATIENCE).await,
+    };
     let known = match fetched.and_then(|keys| check_key_set(&keys).map(|()| keys)) {
         Ok(keys) => {
             let url = url.clone();
@@ -67,4 +82,18 @@ async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<
         tracing::warn!(url = without_password(&url), why, "keys cannot be fetched; the last keys stay in use");
         url
     })
+}
+
+/// The keys of an issuer, where its metadata says: at its own server, or at a public address.
+async fn keys_of_issuer(outbound: &Outbound, issuer: &str) -> Result<Bytes, String> {
+    let mut why = "it is no address".to_owned();
+    for url in metadata_urls(issuer) {
+        match outbound.document(&url, KEYS_BOUND, PATIENCE).await.and_then(|said| keys_url(issuer, &said)) {
+            Ok(keys) if is_at_home(issuer, &keys) => return outbound.document(&keys, KEYS_BOUND, PATIENCE).await,
+            // The operator did not declare this server.
+            Ok(keys) => return Outside::document(outbound, &keys, KEYS_BOUND).await,
+            Err(other) => why = format!("{url}: {other}"),
+        }
+    }
+    Err(why)
 }
