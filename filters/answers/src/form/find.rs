@@ -9,7 +9,7 @@ use frontdesk_base::{
 };
 use frontdesk_page::content::{
     MAX_BYTES,
-    css::{self, Element, Tree, all},
+    css::{self, Css, Element, Tree, all},
 };
 use url::{Position, Url};
 
