@@ -1,6 +1,8 @@
 # For a first look: `make demo` shows it, `make build` builds it, `make test` tests it. All three install missing tools and
 # print their names.
 CARGO ?= cargo
+# With --workspace, libraries have the same features as in the tests, and are built once for both.
+DEBUG_BUILD = $(CARGO) build --workspace --locked --bin frontdesk
 
 .PHONY: demo build dist static macos docs test test-without-fast-path features fuzz clients documents deploy-check containers helm drill promises browser apps sites readiness setup keys check bench compare
 
@@ -72,54 +74,54 @@ fuzz: setup
 
 # Clients that others wrote, against the demo; they come from PyPI and npm.
 clients: setup keys
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/clients/run ./target/debug/frontdesk
 
 # Imports the largest API documents that npm has, and random ones, and calls what they describe. Once more with another
 # seed: make documents SEED=2.
 documents: setup keys
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/clients/documents/run ./target/debug/frontdesk $(SEED)
 
 # Checks deploy/ with the Kubernetes schemas, promtool, systemd-analyze, and a linter of container files.
 deploy-check: setup keys
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/deploy/run ./target/debug/frontdesk
 
 # Builds the image and runs it: confined, as a sidecar's pod, as two replicas with a Redis, with the compose file. Needs root.
 containers: setup
 	@deploy/setup podman
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/containers/run ./target/debug/frontdesk
 
 # Lints the Helm charts, renders them with several values, and checks what comes out.
 helm: setup
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/helm/run ./target/debug/frontdesk
 
 # Starts, reconfigures and drains real processes under load, beside a site that restarts and dies.
 drill: setup
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/drill/run ./target/debug/frontdesk
 
 # Checks that nothing is bought twice, with replicas, a failing store and wrong clocks. More options: see the script's head.
 promises: setup
 	@deploy/setup redis-server faketime
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30
 	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30 --store sentinel
 
 # Tests pages of React, Vue and Svelte, and the operator's page, in a headless Chromium; leaves pictures in target/browser.
 browser: setup keys
 	@deploy/setup chromium
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/browser/run ./target/debug/frontdesk
 
 # Calls unmodified software without a REST API: sites by their forms, GraphQL, SOAP, XML-RPC, JSON-RPC; and sends forms as
 # Chromium does. SITES=django for one of them.
 sites: setup
 	@deploy/setup chromium node npm php
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	tests/sites/run ./target/debug/frontdesk $(SITES)
 
 # Compares real applications directly and through Frontdesk, in a headless Chromium: nothing may differ.
@@ -139,7 +141,7 @@ check: setup keys
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked
-	$(CARGO) build --locked --bin frontdesk
+	$(DEBUG_BUILD)
 	@for file in conf/*.toml; do ./target/debug/frontdesk check "$$file" || exit 1; done
 
 bench: setup

@@ -103,6 +103,23 @@ async fn confirmation_page_carries_out_once_after_the_person_said_yes() {
 }
 
 #[tokio::test]
+async fn confirmation_page_addresses_stand_in_no_log() {
+    let origin = shop().await;
+    let desk = setup(&origin, "").start().await;
+    let (_, path) = asked(&desk.call(buy("Emma").bearer(FULL)).await);
+    assert_eq!(desk.get(&path).await.status, 200);
+    assert_eq!(desk.call(press(&path, "decline")).await.status, 303);
+    let folder = path.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).expect("a path");
+    let of_page = async || desk.access_log().iter().filter(|line| line["url.path"] == json!(folder)).count() == 2;
+    eventually("a line for each request", SOON, of_page).await;
+    let secret = &path[folder.len()..];
+    assert!(secret.len() > 20, "{path}");
+    for log in [desk.stderr(), desk.stdout()] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}
+
+#[tokio::test]
 async fn confirmation_page_a_no_stays_a_no() {
     let origin = shop().await;
     let desk = setup(&origin, "").start().await;

@@ -236,6 +236,29 @@ async fn a_connection_is_kept_only_after_an_answer_that_shows_the_body_was_read(
     }
 }
 
+/// A site may answer 200 without having read the body, and nothing shows it. What it takes for the next request is the
+/// client's own affair then.
+#[tokio::test]
+async fn a_connection_that_carried_a_body_serves_no_other_client() {
+    let site = HeadOnlySite::start(|_| None).await;
+    let desk = before(&format!("http://{}", site.addr)).await;
+    let asked = desk.ask(Via::H1, Ask::post("/e", "half a request")).await;
+    assert_eq!(asked.text(), "this answers POST /e HTTP/1.1");
+    let others = [
+        (Via::H1, Ask::post("/other", "")),
+        (Via::H1, Ask::post("/another", "x")),
+        (Via::H1, Ask::get("/plain").header("Max-Forwards", "9")),
+        (Via::H2c, Ask::post("/over-http2", "x")),
+    ];
+    for (via, ask) in others {
+        let line = format!("{} ", String::from_utf8_lossy(&ask.bytes()).lines().next().unwrap_or_default());
+        let line = line.split(" HTTP").next().unwrap_or_default().to_owned();
+        let answer = desk.ask(via, ask).await;
+        assert_eq!(answer.text(), format!("this answers {line} HTTP/1.1"));
+        assert_ne!(site.connection_of(&line), site.connection_of("POST /e"), "{line}");
+    }
+}
+
 /// A call of a capability sends a body too, and shares the idle connections with visitors.
 #[tokio::test]
 async fn a_call_leaves_no_body_for_the_next_request() {

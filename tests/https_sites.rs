@@ -74,7 +74,10 @@ async fn https_sites_are_asked_and_answer_alike_on_both_engines() {
         // An upload is pingora's in any case.
         assert_eq!(desk.ask(Via::H1, Ask::post("/upload", "x")).await.status, 200);
         assert_eq!(engine(&desk, "/upload").await, "pingora");
-        // What was opened is used again.
+        // What was opened is used again, but for the connection of the upload, which waits for its own client only, and that
+        // of HEAD.
+        assert_eq!(desk.get("/again").await.status, 200);
+        assert_eq!(desk.call(call("/agent/read", &json!({}))).await.status, 200);
         let opened = origin.settled().await;
         for _ in 0..5 {
             assert_eq!(desk.get("/again").await.status, 200);

@@ -8,7 +8,7 @@ use crate::support::frames_h2::{
 use crate::support::{Ask, Conn, Desk, Origin, Reply, Request, Response, SOON, Setup, Tls, Via, eventually, within};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
 const PLACES: usize = 20;
@@ -203,6 +203,74 @@ async fn slow_clients_that_read_over_tls_are_ended() {
     let ended = async || desk.access_log().iter().any(|line| line["error.type"] == "slow_reader");
     eventually("its answer is ended", 3 * SOON, ended).await;
     site.becomes_busy_with(0).await;
+}
+
+/// The library writes each piece within a time of its own; the pace counts all the same.
+#[tokio::test]
+async fn slow_clients_that_read_small_pieces_over_http2_are_reset() {
+    let origin = Origin::start(|request: &Request| {
+        let piece = vec![b'x'; 1000];
+        match request.target.as_str() {
+            "/pieces" => {
+                (0..3_000).fold(Reply::new(200).body(piece.clone()), |reply, _| reply.then(piece.clone())).chunked()
+            }
+            _ => Reply::new(200).body("ok"),
+        }
+    })
+    .await;
+    let setup = Setup::before(&origin).reading("concierge = false\nllms_txt = \"off\"");
+    let desk = setup
+        .set("protection", "idle_timeout = \"60s\"\nmin_rate = \"20KB\"")
+        .set("listen", "h2c = true")
+        .set("runtime", "fast_path = false")
+        .start()
+        .await;
+    let mut conn = FramesH2::connect(desk.ports.http).await;
+    let small = frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 0]);
+    conn.send([PREFACE, &small].concat()).await;
+    conn.send(frame(HEADERS, END | END_HEADERS, 1, get("/pieces"))).await;
+    let began = Instant::now();
+    let ended = async || desk.access_log().iter().any(|line| line["error.type"] == "slow_reader");
+    while !ended().await {
+        assert!(began.elapsed() < Duration::from_secs(55), "it is still served");
+        // 4,000 bytes a second.
+        conn.send(frame(WINDOW_UPDATE, 0, 1, 1_000_u32.to_be_bytes())).await;
+        conn.send(frame(WINDOW_UPDATE, 0, 0, 1_000_u32.to_be_bytes())).await;
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    assert_eq!(desk.get("/").await.status, 200);
+}
+
+/// An upload is watched although the site has begun to answer it.
+#[tokio::test]
+async fn slow_clients_that_upload_to_a_site_that_answers_already_are_ended() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let site = listener.local_addr().expect("its address");
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut read = [0; 4096];
+                let _ = socket.read(&mut read).await;
+                let begun = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nready\r\n";
+                let _ = socket.write_all(begun).await;
+                while socket.read(&mut read).await.is_ok_and(|read| read > 0) {}
+            });
+        }
+    });
+    let desk = Setup::before_urls(&[format!("http://{site}")])
+        .reading("concierge = false\nllms_txt = \"off\"")
+        .set("protection", "transfer_timeout = \"3s\"")
+        .start()
+        .await;
+    let mut conn = desk.conn().await;
+    conn.send(upload(1_000)).await;
+    let began = Instant::now();
+    let ended = async || desk.access_log().iter().any(|line| line["error.type"] == "slow_upload");
+    while !ended().await {
+        assert!(began.elapsed() < 3 * SOON, "it is still read");
+        conn.send("x").await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 /// By both engines: the fast path judges by the lowest rate, the proxy library by `idle_timeout` alone.

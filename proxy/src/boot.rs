@@ -197,7 +197,7 @@ async fn serve(
         beside(live.clone(), metrics.clone());
     }
     let (admin_sender, admin_drain) = watch::channel(false);
-    let admin_gate = Gate::for_operators(live.clone(), metrics.clone(), ADMIN_CONNECTIONS, admin_drain);
+    let admin_gate = Gate::new(live.clone(), metrics.clone(), ADMIN_CONNECTIONS, admin_drain);
     let admin = Admin {
         live: live.clone(),
         metrics: metrics.clone(),

@@ -11,6 +11,9 @@ const AT_FIRST: Duration = Duration::from_secs(10);
 /// The most waiting that bytes allow ahead, where a pause may not last longer.
 const AHEAD: Duration = Duration::from_secs(30);
 
+/// The streams of an HTTP/2 connection share its window: one may have to wait so long for the others.
+pub const SHARED_WINDOW: Duration = Duration::from_secs(20);
+
 /// The pace of one client in one direction.
 #[derive(Debug)]
 pub struct Pace {

@@ -14,6 +14,7 @@ pub(crate) mod forwarding;
 pub(crate) mod head;
 pub mod inflight;
 mod make;
+mod reader_pace;
 mod response_head;
 mod serve;
 mod upload;
@@ -185,6 +186,9 @@ impl ProxyHttp for Front {
         }
         let mut peer =
             if session.is_upgrade_req() { backend.peer_for_upgrade().await? } else { backend.peer().await? };
+        if let Some(connection) = ctx.connection.as_ref().filter(|_| !session.is_body_empty()) {
+            early_answer::keep_for(connection, backend, &mut peer);
+        }
         if ctx.may_be_silent {
             // The library takes one bound for all reads; the head gets one of ours.
             let limit = peer.options.read_timeout.replace(LONG_LIVED);
@@ -308,7 +312,11 @@ impl ProxyHttp for Front {
         end_of_stream: bool,
         ctx: &mut Ctx,
     ) -> Result<Option<Duration>> {
-        ctx.answer_bytes += body.as_ref().map_or(0, Bytes::len);
+        let bytes = body.as_ref().map_or(0, Bytes::len);
+        ctx.answer_bytes += bytes;
+        if session.as_http2().is_some() {
+            ctx.reads_fast_enough(bytes)?;
+        }
         if end_of_stream {
             self.answer_ended(session, ctx);
         }

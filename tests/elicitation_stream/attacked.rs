@@ -88,12 +88,12 @@ fn id(said: &str) -> Value {
 
 #[tokio::test]
 async fn elicitation_stream_a_yes_after_the_client_left_does_nothing() {
-    acts_for_nobody(true).await;
+    Box::pin(acts_for_nobody(true)).await;
 }
 
 #[tokio::test]
 async fn elicitation_stream_a_yes_after_the_client_left_does_nothing_over_the_library_too() {
-    acts_for_nobody(false).await;
+    Box::pin(acts_for_nobody(false)).await;
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ pub struct Events {
 impl Events {
     /// Sends a request whose reply has to be a stream of events.
     pub async fn of(desk: &Desk, ask: &Ask) -> Events {
-        Events::or_json(desk, ask).await.unwrap_or_else(|reply| panic!("no stream of events: {reply}"))
+        Box::pin(Events::or_json(desk, ask)).await.unwrap_or_else(|reply| panic!("no stream of events: {reply}"))
     }
 
     /// Sends a request whose reply is a stream of events, or else JSON, which is given as the error.

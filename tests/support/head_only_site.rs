@@ -68,11 +68,16 @@ impl HeadOnlySite {
         self.open.lock().expect("the connections").len()
     }
 
+    /// The number of the connection that carried this request line.
+    pub fn connection_of(&self, line: &str) -> usize {
+        let seen = self.seen.lock().expect("the log");
+        seen.iter().find(|(_, head)| head.starts_with(line)).expect("such a request").0
+    }
+
     /// Whether the connection that carried this request line is still open.
     pub fn keeps_connection_of(&self, line: &str) -> bool {
-        let seen = self.seen.lock().expect("the log");
-        let (number, _) = seen.iter().find(|(_, head)| head.starts_with(line)).expect("such a request");
-        self.open.lock().expect("the connections").contains(number)
+        let number = self.connection_of(line);
+        self.open.lock().expect("the connections").contains(&number)
     }
 }
 

@@ -6,6 +6,7 @@ use super::desk::Desk;
 use super::dir::Dir;
 use super::origin::{Origin, Speaks};
 use super::tls::Tls;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{SocketAddr, TcpListener};
 
 /// The ports of one desk.
@@ -18,9 +19,12 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Four ports that were free a moment ago.
+    /// Four ports that were free a moment ago. The system gives none of them to a process that asks for any port, such
+    /// as another test's site, which could get one before the desk does.
     pub fn free() -> Ports {
-        let held: Vec<TcpListener> = (0..4).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+        let any = || 10_000 + (RandomState::new().build_hasher().finish() % 22_000) as u16;
+        let free = std::iter::repeat_with(any).filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+        let held: Vec<TcpListener> = free.take(4).collect();
         let at = |n: usize| held[n].local_addr().expect("its address");
         Ports { http: at(0), https: at(1), agtp: at(2), admin: at(3) }
     }

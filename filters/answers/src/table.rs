@@ -13,6 +13,8 @@ use crate::answered::too_large;
 const MOST_ROWS: usize = 20_000;
 const MOST_COLUMNS: usize = 500;
 const MOST_CELLS: usize = 200_000;
+/// The most separators of a text; some stand in its cells. A row takes memory for each before its cells can be counted.
+const MOST_SEPARATORS: usize = 3 * MOST_CELLS;
 /// The separators of tables, the likelier first.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// The largest whole number that every reader of JSON takes exactly.
@@ -28,6 +30,14 @@ pub(crate) fn read(content_type: &str, text: &str) -> Result<Value, Refusal> {
         "text/tab-separated-values" => b'\t',
         _ => separator(text),
     };
+    let too_long = || {
+        too_large(format!(
+            "The site's table is longer than is passed on: {MOST_ROWS} rows and {MOST_CELLS} cells at most. Ask for less."
+        ))
+    };
+    if text.bytes().filter(|byte| *byte == separator).count() > MOST_SEPARATORS {
+        return Err(too_long());
+    }
     let mut reader = ReaderBuilder::new()
         .delimiter(separator)
         .has_headers(false)
@@ -49,9 +59,7 @@ pub(crate) fn read(content_type: &str, text: &str) -> Result<Value, Refusal> {
         let record = record.map_err(|_| unreadable())?;
         cells += record.len();
         if rows.len() >= MOST_ROWS || cells > MOST_CELLS || record.len() > MOST_COLUMNS {
-            return Err(too_large(format!(
-                "The site's table is longer than is passed on: {MOST_ROWS} rows and {MOST_CELLS} cells at most. Ask for less."
-            )));
+            return Err(too_long());
         }
         let row: Vec<String> = record.iter().map(str::to_owned).collect();
         while columns.len() < row.len() {
@@ -188,8 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn a_million_rows_are_refused() {
-        let refusal = read("text/csv", &"1,2\n".repeat(1_000_000)).unwrap_err();
-        assert_eq!(refusal.reason, "response_too_large");
+    fn a_million_rows_or_cells_are_refused() {
+        for text in ["1,2\n".repeat(1_000_000), ",".repeat(1_000_000), "\"\n\",".repeat(1_000_000)] {
+            let refusal = read("text/csv", &text).unwrap_err();
+            assert_eq!(refusal.reason, "response_too_large");
+        }
     }
 }

@@ -43,7 +43,8 @@ const FORWARDING_NAMES: [&str; 20] = [
 /// What a request header's name means to the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// Frontdesk's own: `X-Frontdesk-…`, which only Frontdesk may set, or `X-AHP-Key`, which the site does not need.
+    /// Frontdesk's own: `X-Frontdesk-…`, which only Frontdesk may set, or `X-AHP-Key`, which the site does not need. So is
+    /// `Proxy`: CGI programs would take it for the proxy of their own requests, `HTTP_PROXY` (CVE-2016-5385).
     Ours,
     /// A statement about the client, which only a trusted peer may make.
     Forwarding,
@@ -67,7 +68,7 @@ pub fn meaning(name: &[u8]) -> Meaning {
     };
     let is = |other: &str| plain.eq_ignore_ascii_case(other.as_bytes());
     let begins = |with: &str| plain.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()));
-    let ours = begins("x-frontdesk-") || is("x-ahp-key");
+    let ours = begins("x-frontdesk-") || is("x-ahp-key") || is("proxy");
     let forwarding = begins("x-forwarded-") || FORWARDING_NAMES.iter().any(|name| is(name));
     match (ours, forwarding, disguised) {
         (true, _, false) => Meaning::Ours,
@@ -282,6 +283,8 @@ mod tests {
         let m = |s: &str| meaning(s.as_bytes());
         assert_eq!(m("X-Frontdesk-Caller"), Meaning::Ours);
         assert_eq!(m("X-AHP-Key"), Meaning::Ours);
+        assert_eq!(m("Proxy"), Meaning::Ours);
+        assert_eq!(m("Proxy-Trace"), Meaning::Plain);
         assert_eq!(m("X_Frontdesk_Caller"), Meaning::Disguised);
         assert_eq!(m("x-frontdesk_agent"), Meaning::Disguised);
         assert_eq!(m("X-Forwarded-Proto"), Meaning::Forwarding);

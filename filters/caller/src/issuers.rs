@@ -32,13 +32,13 @@ pub(super) struct Issuers {
 }
 
 impl Issuers {
-    /// Those that are declared, with the keys that were fetched since by URL. `told`: problems, and notes.
+    /// Those that are declared, with the keys that were fetched since by URL. `reports`: problems, and notes.
     pub(super) fn declared(
         settings: &Settings,
         fetched: &HashMap<String, Bytes>,
-        told: (&mut Vec<String>, &mut Vec<String>),
+        reports: (&mut Vec<String>, &mut Vec<String>),
     ) -> Self {
-        let (auth, (problems, notes)) = (&settings.auth, told);
+        let (auth, (problems, notes)) = (&settings.auth, reports);
         let by_keys = auth.jwks.as_ref().map(|jwks| {
             let bytes = match jwks {
                 // An empty placeholder, to be filled later.
@@ -48,10 +48,10 @@ impl Issuers {
             };
             let keys = bytes.and_then(|bytes| match KeySet::parse(bytes) {
                 Ok(keys) => {
-                    let told = if let Jwks::Text(_) = jwks { &mut *notes } else { &mut *problems };
-                    told.extend(keys.skipped().iter().map(|why| format!("{JWKS}: {why}")));
+                    let report = if let Jwks::Text(_) = jwks { &mut *notes } else { &mut *problems };
+                    report.extend(keys.skipped().iter().map(|why| format!("{JWKS}: {why}")));
                     if keys.is_empty() {
-                        told.push(format!("{JWKS}: there is no key to verify tokens with"));
+                        report.push(format!("{JWKS}: there is no key to verify tokens with"));
                     }
                     Some(keys)
                 }

@@ -13,7 +13,7 @@ use super::{
     forms::{self, Form},
     key_path::KeyPath,
     keys::ROOT,
-    mistake::{Findings, nearest, slips},
+    mistake::{Findings, nearest, slips, with_last_word},
     publish,
     raw::{Entry, Files, Item, Value},
     schema::{Kind, Table},
@@ -74,7 +74,8 @@ impl Walk<'_> {
     fn unknown(&mut self, table: &Table, entry: &Entry, trail: &KeyPath) {
         let near = nearest(&entry.key, self.keys.of(table).map(|key| key.name));
         if table.open {
-            let near = near.filter(|near| slips(near, &entry.key) <= 2);
+            let whole = || with_last_word(&entry.key, self.keys.of(table).map(|key| key.name));
+            let near = near.filter(|near| slips(near, &entry.key) <= 2).or_else(whole);
             if let Some(near) = near.filter(|near| self.keys.key(table, near).is_some_and(|key| key.private)) {
                 // Publishing it as written would reveal a value that was meant to stay private.
                 let finding = self.found.mistake(entry.line, trail, "looks like a key that is never published");

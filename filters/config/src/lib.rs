@@ -53,6 +53,7 @@ mod settings_handoff;
 mod settings_harness;
 mod settings_login;
 mod settings_network;
+mod settings_paths;
 mod units;
 mod view;
 

@@ -131,6 +131,14 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(candidate, ..)| candidate)
 }
 
+/// The only known word that ends with `_` and this one: "required_scopes" for "scopes".
+pub(super) fn with_last_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = folded(word);
+    let ends = |candidate: &&str| candidate.strip_suffix(&*word).is_some_and(|before| before.ends_with('_'));
+    let mut found = known.into_iter().filter(ends);
+    found.next().filter(|_| found.next().is_none())
+}
+
 /// The edit distance of two words.
 pub(super) fn slips(word: &str, other: &str) -> usize {
     strsim::damerau_levenshtein(&folded(word), &folded(other))
@@ -162,6 +170,8 @@ mod tests {
         assert_eq!(nearest("ip", ["ca", "id", "origin"]), Some("id"));
         assert_eq!(nearest("xyz", ["url", "ca"]), None);
         assert_eq!(nearest("UPSTREAM", ["auth", "upstream"]), Some("upstream"));
+        assert_eq!(with_last_word("scopes", ["id", "required_scopes"]), Some("required_scopes"));
+        assert_eq!(with_last_word("scopes", ["required_scopes", "granted_scopes"]), None);
         assert_eq!(nearest("max-age-seconds", ["max_age_seconds", "max_ttl_seconds"]), Some("max_age_seconds"));
     }
 }

@@ -106,7 +106,8 @@ fn meaning(root: &Item, found: &mut Findings) {
 /// Checks that a capability which needs a credential can be called, and that the manifests can say with which
 /// credential.
 fn credentials(root: &Item, found: &mut Findings) {
-    let known = ["api_keys", "jwks", "login"].iter().any(|key| root.at(&["auth", key]).is_some());
+    let kinds = ["api_keys", "jwks", "login", "introspection", "authorization_servers"];
+    let known = kinds.iter().any(|key| root.at(&["auth", key]).is_some());
     let unsaid = root.at(&["auth", "type"]).filter(|item| item.str() == Some("none"));
     if known && unsaid.is_none() {
         return;
@@ -197,6 +198,12 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
 /// Warns of tokens without issuer and audience, which could be meant for another site.
 fn tokens(root: &Item, found: &mut Findings) {
     let Some(jwks) = root.at(&["auth", "jwks"]) else { return };
+    if let (Some(servers), None) = (root.at(&["auth", "authorization_servers"]), root.at(&["auth", "issuer"])) {
+        let what =
+            "auth.jwks is there without auth.issuer, so it cannot be known whose tokens are verified by which keys";
+        found.mistake(servers.line, "auth.authorization_servers", what).hint("write auth.issuer");
+        return;
+    }
     for (key, what) in [("issuer", "its issuer"), ("audience", "its audience")] {
         if root.at(&["auth", key]).is_none() {
             let what = format!("without auth.{key} a token is accepted regardless of {what}");

@@ -22,6 +22,7 @@ pub use super::{
     settings_harness::*,
     settings_login::*,
     settings_network::*,
+    settings_paths::*,
     units::{Budget, Rate, Span},
 };
 
@@ -117,7 +118,7 @@ impl Settings {
         let is_known = |url: &str| {
             auth.introspection.is_some()
                 || auth.login.as_ref().is_some_and(|login| login.issuer == url)
-                || auth.jwks.is_some() && auth.issuer.as_deref().is_none_or(|issuer| issuer == url)
+                || auth.jwks.is_some() && auth.issuer.as_deref() == Some(url)
         };
         let urls = auth.authorization_servers.iter().map(String::as_str).filter(|url| !is_known(url));
         urls.map(|url| Issuer { url, audiences: audiences.clone() }).collect()
@@ -195,40 +196,6 @@ pub struct Discovery {
 pub enum AcceptAnswer {
     Inline,
     Redirect,
-}
-
-/// `[paths]`.
-#[derive(Debug, Clone)]
-pub struct Paths {
-    pub converse: AgentPath,
-    pub mcp: AgentPath,
-    pub a2a: AgentPath,
-    pub openapi: AgentPath,
-    pub capabilities: AgentPath,
-    /// Where people confirm calls.
-    pub confirm: AgentPath,
-    /// Below it are files that the site answered with.
-    pub files: AgentPath,
-    /// A person's list of agents.
-    pub links: AgentPath,
-    /// Below it are the endpoints of the authorization server.
-    pub oauth: AgentPath,
-}
-
-impl Paths {
-    /// All of them.
-    pub fn all(&self) -> [&AgentPath; 6] {
-        [&self.converse, &self.mcp, &self.a2a, &self.openapi, &self.capabilities, &self.confirm]
-    }
-}
-
-/// The path of an agent endpoint.
-#[derive(Debug, Clone)]
-pub struct AgentPath {
-    /// Begins with a slash.
-    pub path: String,
-    /// The operator chose it. A default path gives way where the site uses it.
-    pub chosen: bool,
 }
 
 /// The parts of `[content]` that are used.

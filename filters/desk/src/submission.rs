@@ -205,6 +205,7 @@ fn shown(mut answer: Answer, form: &Filled) -> Answer {
             Err(_) => answer.headers.remove(header::LOCATION),
         };
     }
+    answer.body = form.without_secrets(answer.body);
     answer
 }
 

@@ -7,7 +7,7 @@
 use super::{
     names::Name,
     tag::Tag,
-    template::{breaks_out, holds_html},
+    template::{breaks_out, holds_html, is_of_html_alone},
 };
 
 /// Open elements that are followed. A page with more is in doubt.
@@ -118,8 +118,13 @@ impl OpenElements {
 
     /// An end tag.
     pub fn end(&mut self, tag: &Tag<'_>) -> Meaning {
-        if self.in_foreign() && breaks_out(tag) {
-            self.leave_foreign();
+        if self.in_foreign() {
+            if breaks_out(tag) {
+                self.leave_foreign();
+            } else if is_of_html_alone(tag) {
+                // It ends the SVG too if such an element of HTML is open around it. Those are not followed.
+                return Meaning::Doubt;
+            }
         }
         match tag.name {
             Name::Svg | Name::Math => self.end_of_foreign(tag.name),

@@ -88,6 +88,15 @@ pub(super) fn breaks_out(tag: &Tag<'_>) -> bool {
     }
 }
 
+/// Whether an end tag is that of an element of HTML, which is never one of SVG or MathML, and which only the open elements
+/// know the effect of.
+pub(super) fn is_of_html_alone(tag: &Tag<'_>) -> bool {
+    const PARTS_OF_TABLES: [&[u8]; 8] = [b"caption", b"colgroup", b"tbody", b"td", b"tfoot", b"th", b"thead", b"tr"];
+    const KNOWN: [&[u8]; 4] = [b"body", b"head", b"table", b"font"];
+    let is = |names: &[&[u8]]| names.iter().any(|name| tag.written.eq_ignore_ascii_case(name));
+    (is(&BREAKOUT) && !is(&KNOWN)) || is(&PARTS_OF_TABLES)
+}
+
 /// The templates open at this point of the head.
 #[derive(Debug, Default)]
 pub(super) struct Templates {

@@ -97,9 +97,26 @@ fn closed_tables_are_closed_and_open_ones_publish_what_they_do_not_know() {
         declared.warnings.iter().map(line).collect::<Vec<_>>(),
         [":5: warning: site.origins: not a known key; it is published as written; did you mean \"origin\"?"]
     );
+    let capability = "[[capabilities]]\nid = 'a'\ntype = 'query'\nrisk_level = 'low'\nscopes = ['a:read']\n";
+    let declared_scopes = declare_here(&with_upstream(capability)).unwrap();
+    assert!(declared_scopes.warnings.iter().any(|warning| line(warning).ends_with(
+        "capabilities[0].scopes: not a known key; it is published as written; did you mean \"required_scopes\"?"
+    )));
     let contract = declared.contract.to_json();
     assert_eq!(contract["site"]["motto"], "x");
     assert_eq!(contract["policies"]["odd"]["deep"][0], 1);
+}
+
+#[test]
+fn keys_without_an_issuer_do_not_hide_authorization_servers() {
+    let servers = "authorization_servers = ['https://login.test']\n";
+    refuses(
+        &format!("[auth]\njwks = 'https://login.test/keys'\n{servers}"),
+        "auth.authorization_servers: auth.jwks is there without auth.issuer",
+    );
+    let needs_a_token = "[[capabilities]]\nid = 'a'\ntype = 'query'\nrisk_level = 'low'\nauth = 'required'\n";
+    let declared = declare_here(&with_upstream(&format!("[auth]\n{servers}{needs_a_token}"))).unwrap();
+    assert!(declared.warnings.iter().all(|warning| !line(warning).contains("no agent can call it")));
 }
 
 #[test]

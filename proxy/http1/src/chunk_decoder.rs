@@ -7,6 +7,10 @@ use crate::Malformed;
 
 /// The longest line that says how long a chunk is, and all that may come after the last one, in bytes.
 const LONGEST_LINE: usize = 8 * 1024;
+/// The most bytes of such lines beyond [`FREE_OF_LINE`] each in a whole body: extensions, which nobody uses.
+const MOST_EXTENSIONS: usize = 64 * 1024;
+/// A size of 16 digits and the line's end.
+const FREE_OF_LINE: usize = 18;
 /// Chunks that have come together leave together, so many bytes at most.
 const TOGETHER: usize = 64 * 1024;
 
@@ -16,6 +20,8 @@ pub struct ChunkDecoder {
     at: At,
     /// Bytes of trailers that were passed over.
     trailed: usize,
+    /// Bytes of extensions that were passed over.
+    extended: usize,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +76,10 @@ impl ChunkDecoder {
             At::Size => {
                 let Some((line, size)) = size(buf)? else { return Ok(Step::Stop) };
                 buf.advance(line);
+                self.extended += line.saturating_sub(FREE_OF_LINE);
+                if self.extended > MOST_EXTENSIONS {
+                    return wrong("too many chunk extensions");
+                }
                 self.at = if size == 0 { At::Trailers } else { At::Data(size) };
             }
             At::Data(left) => {
@@ -165,6 +175,16 @@ mod tests {
             .concat();
         let (out, _, done) = read(&[&many[..], b"0\r\n\r\n"].concat(), 1 << 20).unwrap();
         assert!(out.len() == TOGETHER + 9 && done);
+    }
+
+    #[test]
+    fn extensions_are_bounded_in_sum() {
+        let chunk = format!("1;{}\r\nx\r\n", "e".repeat(1_000));
+        let few = format!("{}0\r\n\r\n", chunk.repeat(60));
+        assert_eq!(read(few.as_bytes(), 999).unwrap().0.len(), 60);
+        assert!(read(chunk.repeat(80).as_bytes(), 999).is_err());
+        let plain = format!("{}0\r\n\r\n", "1\r\nx\r\n".repeat(9_000));
+        assert_eq!(read(plain.as_bytes(), 999).unwrap().0.len(), 9_000);
     }
 
     #[test]

@@ -50,8 +50,8 @@ pub struct Gate {
     pub(super) drain: watch::Receiver<bool>,
     /// Makes accepting tasks release `accepting` for a while.
     pub(super) pause: watch::Sender<bool>,
-    /// Connections by client address; `None`: one address may have all of them.
-    shares: Option<Arc<Shares>>,
+    /// Connections by client address.
+    shares: Arc<Shares>,
     /// Read-locked by every task that accepts.
     pub(super) accepting: Arc<RwLock<()>>,
 }
@@ -93,21 +93,7 @@ impl Drop for Paused {
 impl Gate {
     /// A gate for `size` connections. `drain` becomes true when the process shuts down.
     pub fn new(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Arc<Self> {
-        Arc::new(Self { shares: Some(Shares::of("connections")), ..Self::open(live, metrics, size, drain) })
-    }
-
-    /// The same for the admin address, where one client may have all connections.
-    pub fn for_operators(
-        live: Arc<Live>,
-        metrics: Arc<Metrics>,
-        size: usize,
-        drain: watch::Receiver<bool>,
-    ) -> Arc<Self> {
-        Arc::new(Self::open(live, metrics, size, drain))
-    }
-
-    fn open(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Self {
-        Self {
+        Arc::new(Self {
             live,
             metrics,
             permits: Arc::new(Semaphore::new(size)),
@@ -117,20 +103,19 @@ impl Gate {
             room: Notify::new(),
             drain,
             pause: watch::Sender::new(false),
-            shares: None,
+            shares: Shares::of("connections"),
             accepting: Arc::default(),
-        }
+        })
     }
 
     /// A part of the client's share for a new connection. Counts the refusal if the share is used up.
     pub(super) fn share(&self, client: IpAddr) -> Result<Option<Share>, Refused> {
-        let Some(shares) = &self.shares else { return Ok(None) };
         let all = self.size.load(Ordering::SeqCst);
         let bound = self.live.look(|running| Bound::of(client, all, &running.snapshot.settings));
         let Some(bound) = bound else { return Ok(None) };
         // An idle connection can make room, so it counts as free.
         let free = self.permits.available_permits() + self.idle.load(Ordering::SeqCst);
-        shares.take(&bound, free).map(Some).ok_or_else(|| {
+        self.shares.take(&bound, free).map(Some).ok_or_else(|| {
             self.metrics.rejected("client_connections");
             Refused
         })
@@ -187,8 +172,8 @@ impl Gate {
             return Err(Refused);
         }
         self.metrics.rejected("max_connections");
-        if let Some(shares) = self.shares.as_ref().filter(|_| share.is_none_or(|share| share.is_within)) {
-            shares.turned_away();
+        if share.is_none_or(|share| share.is_within) {
+            self.shares.turned_away();
         }
         permit.await.map_err(|_| Refused)
     }

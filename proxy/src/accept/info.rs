@@ -26,6 +26,8 @@ const DATE_LENGTH: usize = 29;
 
 /// The facts about a connection, for the handlers of its requests.
 pub struct ConnInfo {
+    /// A number that no other connection of this process has or had.
+    pub number: u64,
     /// The client address from a trusted proxy (PROXY protocol), or the socket's peer.
     pub client: SocketAddr,
     pub tls: bool,
@@ -86,7 +88,9 @@ impl ConnInfo {
     }
 
     fn told(client: SocketAddr, tls: bool, address: HeaderValue, metrics: Arc<Metrics>) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         Self {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
             client,
             tls,
             address,
@@ -118,7 +122,8 @@ impl ConnInfo {
 
     /// The same for one stream of the connection.
     pub(super) fn for_stream(&self) -> Self {
-        Self::told(self.client, self.tls, self.address.clone(), self.metrics.clone())
+        let number = self.number;
+        Self { number, ..Self::told(self.client, self.tls, self.address.clone(), self.metrics.clone()) }
     }
 
     /// Records frame bytes that the socket has taken; `None`: it takes nothing now.

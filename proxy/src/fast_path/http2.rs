@@ -19,10 +19,10 @@ use pingora::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::{answer, client_pace::Pace};
-
-/// The streams of a connection share its window: one may have to wait so long for the others.
-const SHARED: Duration = Duration::from_secs(20);
+use crate::{
+    answer,
+    client_pace::{Pace, SHARED_WINDOW},
+};
 
 /// The client's stream, and what is written to it.
 pub(super) struct Http2<'a> {
@@ -40,7 +40,7 @@ pub(super) struct Http2<'a> {
 impl<'a> Http2<'a> {
     /// `min_rate`: bytes a second that the client takes at least; 0: no bound.
     pub(super) fn new(session: &'a mut Http2Session, patience: Duration, min_rate: u64) -> Self {
-        let pace = Pace::new(min_rate, patience).patient(SHARED);
+        let pace = Pace::new(min_rate, patience).patient(SHARED_WINDOW);
         Self { session, head: None, bodiless: false, writer: None, patience, pace }
     }
 

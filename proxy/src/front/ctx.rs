@@ -11,7 +11,7 @@ use http::{StatusCode, Version, header};
 use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
 
-use super::{call, early_answer::Unaccounted, upload::UploadWatch};
+use super::{call, early_answer::Unaccounted, reader_pace::ReaderPace, upload::UploadWatch};
 use crate::{
     accept::ConnInfo,
     access::Line,
@@ -42,7 +42,7 @@ pub struct Ctx {
     /// It went to the site.
     pub passed: bool,
     pub upstream: Option<usize>,
-    /// PageMemory until the request is over.
+    /// One of the requests at a time that the site takes, until its answer is over.
     pub place: Option<Place>,
     /// Room in memory for what is answered.
     pub held: Option<PageMemory>,
@@ -82,6 +82,8 @@ pub struct Ctx {
     pub site_keeps: bool,
     /// Bytes of the site's answer that have arrived.
     pub answer_bytes: usize,
+    /// The pace at which a client over HTTP/2 reads the answer, once it has begun.
+    pub(super) reading: Option<Box<ReaderPace>>,
     /// The site has answered in full before it had the whole request.
     pub answered_early: bool,
     pub(super) unaccounted: Option<Box<Unaccounted>>,
@@ -181,6 +183,7 @@ impl Ctx {
             site_keeps: true,
             answer_bytes: 0,
             answered_early: false,
+            reading: None,
             unaccounted: None,
             upload: None,
             trace: None,
@@ -220,7 +223,7 @@ impl Ctx {
             // The site is told it as the client said it.
             request_id: self.request_id.as_deref().or_else(|| call::theirs(&request.headers)),
             method: Some(request.method.as_str()),
-            path: Some(request.uri.path()),
+            path: Some(running.snapshot.settings.paths.shown(request.uri.path())),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),
             status: over.status,
             protocol: None,

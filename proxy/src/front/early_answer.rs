@@ -6,9 +6,11 @@
 //!
 //! A careless site does the same with a body that arrived in time: it answers from the head, and takes the body for the next
 //! request. The bytes on the wire do not tell. Most such answers are redirects and errors, so only a success in answer to a
-//! method that is about its body keeps the connection to the site.
+//! method that is about its body keeps the connection to the site. It then carries requests with bodies of the same client
+//! connection only: a client that writes a request into a body gets no other client's answer, just as without a proxy.
 
 use std::{
+    hash::{DefaultHasher, Hash, Hasher},
     os::fd::RawFd,
     time::{Duration, Instant},
 };
@@ -24,6 +26,7 @@ use pingora::{
     Error, ErrorSource, ErrorType, Result,
     http::{RequestHeader, ResponseHeader},
     proxy::Session,
+    upstreams::peer::HttpPeer,
 };
 
 use super::{
@@ -32,10 +35,13 @@ use super::{
     failure::Failure,
     upload::UploadWatch,
 };
+use crate::{accept::ConnInfo, upstream::Backend};
 
 /// How long a client over HTTP/2 may stay silent before its stream is reset: the library reads such bodies without a
 /// deadline.
 const SILENCE: Duration = Duration::from_secs(1);
+/// How long a connection to the site that carried a body waits for another one of the same client connection.
+const WAITS_FOR_ITS_CLIENT: Duration = Duration::from_secs(5);
 
 /// What is needed to account for a request that is dropped while it waits.
 pub(super) struct Unaccounted {
@@ -88,6 +94,7 @@ impl Front {
             return;
         }
         ctx.answered_early = true;
+        ctx.upload_is_over();
         // The library writes the answer and then reads on. This makes that read fail at once.
         session.set_read_timeout(Some(Duration::ZERO));
         session.set_keepalive(None);
@@ -114,6 +121,18 @@ impl Front {
 pub(super) fn retire(socket: RawFd) {
     // It fails only where the site has closed the connection already.
     let _ = shutdown(socket, Shutdown::Both);
+}
+
+/// Makes a peer that of requests with bodies from one client connection. Streams of HTTP/2 end by themselves, so they share
+/// connections.
+pub(super) fn keep_for(client: &ConnInfo, backend: &Backend, peer: &mut HttpPeer) {
+    if !backend.speaks_http1() {
+        return;
+    }
+    let mut group = DefaultHasher::new();
+    (peer.group_key, client.number).hash(&mut group);
+    peer.group_key = group.finish();
+    peer.options.idle_timeout = Some(WAITS_FOR_ITS_CLIENT);
 }
 
 /// Whether something has come on a connection to the site, or its end.

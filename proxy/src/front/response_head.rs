@@ -52,8 +52,10 @@ impl Front {
                 .map(drop)
                 .map_err(Error::into_up);
         }
-        (ctx.abandon_timer, ctx.unaccounted) = (None, None);
-        ctx.upload_is_over();
+        ctx.abandon_timer = None;
+        // An upload that goes on is watched, and accounted for if it is ended.
+        ctx.unaccounted =
+            ctx.unaccounted.take().filter(|unaccounted| ctx.upload.is_some() && !unaccounted.waits_for_the_site());
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
         // The library passes them on from frames to frames, and over anywhere else.
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;

@@ -1,8 +1,8 @@
 //! Ends an upload whose client sends its body too slowly (`protection.min_rate`, `protection.transfer_timeout`).
 //!
 //! A task looks once a second how much has come. It does not count a second in which the client holds its body back until
-//! the site wants it, or in which the site takes nothing more of what has come already. The upload is watched until the
-//! site begins to answer. An agent endpoint reads its body by itself, within a time of its own ([`crate::intake`]).
+//! the site wants it, or in which the site takes nothing more of what has come already. The upload is watched to its end,
+//! also while the site answers. An agent endpoint reads its body by itself, within a time of its own ([`crate::intake`]).
 
 use std::{
     os::fd::RawFd,
@@ -155,7 +155,7 @@ impl Front {
         let has_body = announced(headers).is_some_and(|length| length > 0)
             || headers.contains_key(header::TRANSFER_ENCODING)
             || is_stream && ctx.sends_body;
-        // A call that streams both ways may be answered only after its end. No other way leads to a site that speaks gRPC.
+        // A call that streams both ways may pause for as long as it likes. No other way leads to a site that speaks gRPC.
         let is_grpc = version == Version::HTTP_2 && is_grpc(headers);
         let is_bounded = bounds.min_rate > 0 || !bounds.longest.is_zero();
         let held_back = is_held_back(headers) && !ctx.wants_body && session.body_bytes_read() == 0;

@@ -56,15 +56,8 @@ pub(super) fn entries(
         form.clock.check()?;
         filling.take(at, control, submitter)?;
     }
-    for (name, wanted) in filling.wanted.iter().filter(|(_, wanted)| !wanted.is_used) {
-        if is_nothing(wanted.input) {
-            continue;
-        }
-        return Err(if (inputs.declared)(name) {
-            changed("A field of the site's form that this fills in is gone. Nothing was sent.")
-        } else {
-            wrong(inputs, name, "There is no such input.")
-        });
+    if filling.wanted.values().any(|wanted| !wanted.is_used && !is_nothing(wanted.input)) {
+        return Err(changed("A field of the site's form that this fills in is gone. Nothing was sent."));
     }
     chosen_where_needed(form, &filling.entries, inputs)?;
     Ok(filling.entries)
@@ -74,6 +67,10 @@ impl<'f, 'i, 't> Filling<'f, 'i, 't> {
     fn of(form: &'f FoundForm<'t>, inputs: &'i Inputs<'i>) -> Result<Self, Refusal> {
         let (mut wanted, mut count) = (BTreeMap::new(), 0);
         for (name, input) in &inputs.given {
+            // Prices, roles and honeypots are fields too.
+            if !(inputs.declared)(name) && !is_nothing(input) {
+                return Err(wrong(inputs, name, "There is no such input."));
+            }
             let texts = match input {
                 Input::Value(value) => texts(value),
                 Input::File(_) => Vec::new(),
@@ -123,10 +120,6 @@ impl<'f, 'i, 't> Filling<'f, 'i, 't> {
         let Some(name) = name.filter(|_| control.kind != Kind::Hidden || !own) else {
             return if control.is_disabled { Ok(()) } else { keep(control, self.form, &mut self.entries) };
         };
-        if control.kind == Kind::Hidden && !(self.inputs.declared)(name) {
-            let message = "There is no such input; the site uses this name for something else.";
-            return Err(wrong(self.inputs, name, message));
-        }
         if control.is_disabled {
             return Err(changed(
                 "A field of the site's form that this fills in cannot be filled in any more. Nothing was sent.",

@@ -7,7 +7,7 @@ use url::form_urlencoded;
 use super::shown::SECRET;
 
 /// Stands where a hidden value stood.
-const MASK: &str = "[redacted:hidden-field]";
+pub(super) const MASK: &str = "[redacted:hidden-field]";
 /// A hidden value of so many bytes, with a digit, is taken out where it is a word of its own. A shorter one may be any
 /// number or word.
 const SHORT: usize = 4;

@@ -156,10 +156,10 @@ fn what_is_not_as_declared_is_a_changed_site_and_nothing_is_sent() {
     assert_eq!(fault(&format!("{0}{0}", post("")), json!({})), Fault::SiteChanged);
     assert_eq!(fault(&post("<input name=a maxlength=3>"), json!({ "a": "four" })), Fault::InvalidInput);
     assert_eq!(fault(&post("<input type=number name=a max=3>"), json!({ "a": 4 })), Fault::InvalidInput);
-    assert_eq!(
-        fault(&post("<input type=hidden name=undeclared value=1>"), json!({ "undeclared": "2" })),
-        Fault::InvalidInput
-    );
+    for field in ["type=hidden", "readonly", "style='display:none'", ""] {
+        let html = post(&format!("<input {field} name=undeclared value=1>"));
+        assert_eq!(fault(&html, json!({ "undeclared": "2" })), Fault::InvalidInput, "{field}");
+    }
 }
 
 #[test]

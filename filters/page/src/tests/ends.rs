@@ -81,6 +81,8 @@ const PAGES: &[(&str, Outcome)] = &[
     ("<html>{l}<body><svg><foreignObject><style></svg></body></style></foreignObject></svg>{n}</body>", INSERTED),
     ("<html>{l}<body><svg><foreignObject/><g>{n}</body>", INSERTED),
     ("<html>{l}<body><svg><g>{n}</body>", INSERTED),
+    ("<html>{l}<body><table><tr><td><svg><g></td><textarea></svg></body>", DOUBT),
+    ("<html>{l}<body><div><svg><g></div><textarea></svg></body>", DOUBT),
     ("<html>{l}<body><svg><svg></svg><![CDATA[>]]></svg><![CDATA[>{n}</body>]]>", INSERTED),
     ("<html>{l}<body><svg/><![CDATA[>{n}</body>]]>", INSERTED),
     ("<html>{l}<body><svg><p><style></svg></body></style>{n}</body>", INSERTED),

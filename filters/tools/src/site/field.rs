@@ -46,6 +46,10 @@ pub(super) fn fields(form: &Element<'_>, root: &Element<'_>, hidden: &mut Vec<(S
         if element == "input" && matches!(kind.as_str(), "submit" | "button" | "image" | "reset") {
             continue;
         }
+        // A price, a total: people cannot change it. Without a value it is filled in by a script, as from a calendar.
+        if control.has_attr("readonly") && attribute("value").is_some() {
+            continue;
+        }
         let is_required = control.has_attr("required") || attribute("aria-required").as_deref() == Some("true");
         let label = label(&control, root);
         if let Some(known) = fields.iter_mut().find(|field| field.theirs == name) {

@@ -9,7 +9,19 @@ use url::{Position, Url};
 const CALLED: [(&str, &[&str]); 4] = [
     (
         "it is there to sign in or out",
-        &["login", "signin", "sign-in", "sign_in", "logon", "logout", "signout", "/session", "anmelden", "connexion"],
+        &[
+            "login",
+            "signin",
+            "sign-in",
+            "sign_in",
+            "logon",
+            "logout",
+            "signout",
+            "/session",
+            "fbconnect",
+            "anmelden",
+            "connexion",
+        ],
     ),
     (
         "it is there to register",
@@ -34,9 +46,10 @@ const CALLED: [(&str, &[&str]); 4] = [
     ("it is for those who run the site", &["admin", "wp-admin", "backend", "manage/"]),
 ];
 /// The word for a password, as forms to recover one have it in their address, their fields or their text.
-const PASSWORD: [&str; 25] = [
+const PASSWORD: [&str; 26] = [
     "password",
     "passwd",
+    "pwd",
     "passwort",
     "kennwort",
     "mot de passe",
@@ -61,6 +74,8 @@ const PASSWORD: [&str; 25] = [
     "パスワード",
     "비밀번호",
 ];
+/// Folders of a site in which people have their accounts. A form there that asks for an address registers or recovers.
+const ACCOUNTS: [&str; 6] = ["account", "my-account", "myaccount", "user", "users", "members"];
 /// The name of a protocol by which people sign in with another site's account.
 const OPEN_ID: [&str; 2] = ["openid", "open_id"];
 /// What a button says that registers.
@@ -116,6 +131,12 @@ pub(super) fn reason(form: &Element<'_>, target: &Url) -> Option<&'static str> {
     }
     if PASSWORD.iter().any(|word| words.contains(word)) {
         return Some("it is about a password");
+    }
+    let is_sent = attribute(form, "method").eq_ignore_ascii_case("post");
+    let mut folders = target.path_segments().into_iter().flatten();
+    let asks_for_mail = fields.iter().any(|field| attribute(field, "name").to_lowercase().contains("mail"));
+    if is_sent && asks_for_mail && folders.any(|folder| ACCOUNTS.contains(&&*folder.to_lowercase())) {
+        return Some("it is about an account");
     }
     // With one or two fields, "Sign up" subscribes to a newsletter.
     let asked = fields.iter().filter(|field| {

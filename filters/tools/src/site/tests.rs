@@ -91,6 +91,15 @@ fn a_form_is_sent_where_its_buttons_lead() {
 }
 
 #[test]
+fn what_people_cannot_change_is_no_input() {
+    let form = "<form action=/order method=post><input name=price value=100 readonly><input name=day readonly>\
+                <input name=text><input name=gone disabled></form>";
+    let text = imported(&[("/", form)]).unwrap().text;
+    assert!(text.contains("\"day\" = {") && text.contains("\"text\" = {"), "{text}");
+    assert!(!text.contains("price") && !text.contains("gone"), "{text}");
+}
+
+#[test]
 fn searches_that_are_described_are_found() {
     let ld = "<script type='application/ld+json'>{\"@type\":\"WebSite\",\"potentialAction\":{\"@type\":\"SearchAction\",\
               \"target\":{\"urlTemplate\":\"http://site.test/?s={search_term_string}\"}}}</script>";
@@ -116,6 +125,9 @@ fn what_agents_have_no_business_with_is_left_out() {
         ("<form action='/?login=yes' method=post><input name=who></form>", "sign in"),
         ("<form action=/go><input name=openid_url><button>Go</button></form>", "sign in"),
         ("<form action=/go method=post><input name=mail placeholder='Votre mot de passe'></form>", "password"),
+        ("<form action='/go?cmd=pwdrem' method=post><input name=who></form>", "password"),
+        ("<form action=/my-account/ method=post><input name=cemail><button>Register</button></form>", "account"),
+        ("<form action=/x id=fbconnect-form method=post><input name=a></form>", "sign in"),
         ("<form action=/x method=post><input name=a><input autocomplete=cc-number name=n></form>", "card"),
         ("<form action=/x method=post><input name=a><div class=g-recaptcha></div></form>", "CAPTCHA"),
         ("<form action=/cart/clear method=post><button>Clear</button></form>", "button that acts"),
