@@ -44,7 +44,7 @@ impl Step<'_> {
         let (of, method, action) = (plan.clone(), visit.call.method.clone(), visit.call.target.clone());
         let fill = move || {
             let (ours, declared) = (|name: &str| of.ours(name), |name: &str| of.declared.contains(name));
-            let inputs = Inputs { given: inputs, ours: &ours, declared: &declared };
+            let inputs = Inputs { given: inputs, ours: &ours, are_open: of.declared.is_empty(), declared: &declared };
             of.form.fill(&read.as_answered(), (&method, &action), &inputs, &boundary)
         };
         // What it costs depends on the inputs too, however small the page is.

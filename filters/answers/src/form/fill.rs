@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use frontdesk_base::fault::Refusal;
+use frontdesk_page::content::css;
 use serde_json::Value;
 
 use super::{
@@ -56,19 +57,28 @@ pub(super) fn entries(
         form.clock.check()?;
         filling.take(at, control, submitter)?;
     }
-    if filling.wanted.values().any(|wanted| !wanted.is_used && !is_nothing(wanted.input)) {
-        return Err(changed("A field of the site's form that this fills in is gone. Nothing was sent."));
+    let unused = filling.wanted.iter().find(|(_, wanted)| !wanted.is_used && !is_nothing(wanted.input));
+    if let Some((name, _)) = unused {
+        return Err(if (inputs.declared)(name) {
+            changed("A field of the site's form that this fills in is gone. Nothing was sent.")
+        } else {
+            wrong(inputs, name, "There is no such input.")
+        });
     }
     chosen_where_needed(form, &filling.entries, inputs)?;
     Ok(filling.entries)
+}
+
+/// Whether people can fill a field in. Prices, roles and traps for robots are fields too.
+fn is_for_people(control: &Control<'_>) -> bool {
+    control.kind != Kind::Hidden && !control.element.has_attr("readonly") && css::is_shown(&control.element)
 }
 
 impl<'f, 'i, 't> Filling<'f, 'i, 't> {
     fn of(form: &'f FoundForm<'t>, inputs: &'i Inputs<'i>) -> Result<Self, Refusal> {
         let (mut wanted, mut count) = (BTreeMap::new(), 0);
         for (name, input) in &inputs.given {
-            // Prices, roles and honeypots are fields too.
-            if !(inputs.declared)(name) && !is_nothing(input) {
+            if !inputs.are_open && !(inputs.declared)(name) && !is_nothing(input) {
                 return Err(wrong(inputs, name, "There is no such input."));
             }
             let texts = match input {
@@ -120,6 +130,10 @@ impl<'f, 'i, 't> Filling<'f, 'i, 't> {
         let Some(name) = name.filter(|_| control.kind != Kind::Hidden || !own) else {
             return if control.is_disabled { Ok(()) } else { keep(control, self.form, &mut self.entries) };
         };
+        if !(self.inputs.declared)(name) && !is_for_people(control) {
+            let message = "There is no such input; the site uses this name for something else.";
+            return Err(wrong(self.inputs, name, message));
+        }
         if control.is_disabled {
             return Err(changed(
                 "A field of the site's form that this fills in cannot be filled in any more. Nothing was sent.",

@@ -63,6 +63,8 @@ pub struct Inputs<'a> {
     pub given: BTreeMap<String, Input>,
     /// The caller's name for a name of the site.
     pub ours: &'a dyn Fn(&str) -> String,
+    /// No inputs are declared at all, so every field that people fill in is one.
+    pub are_open: bool,
     /// Whether the operator declared this name of the site.
     pub declared: &'a dyn Fn(&str) -> bool,
 }

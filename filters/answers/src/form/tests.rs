@@ -31,7 +31,8 @@ fn filled_as(
     let known: Vec<String> = given.keys().cloned().collect();
     let declared_names = move |name: &str| known.iter().any(|known| known == name) && name != "undeclared";
     let ours = |name: &str| name.to_owned();
-    let inputs = Inputs { given, ours: &ours, declared: &declared_names };
+    let are_open = given.contains_key("open");
+    let inputs = Inputs { given, ours: &ours, are_open, declared: &declared_names };
     Form::new(declared).unwrap().fill(&page_at(&body, &at, kind), (method, "/send"), &inputs, "XX")
 }
 
@@ -159,6 +160,13 @@ fn what_is_not_as_declared_is_a_changed_site_and_nothing_is_sent() {
     for field in ["type=hidden", "readonly", "style='display:none'", ""] {
         let html = post(&format!("<input {field} name=undeclared value=1>"));
         assert_eq!(fault(&html, json!({ "undeclared": "2" })), Fault::InvalidInput, "{field}");
+    }
+    // Without any declared input, those are taken that people fill in.
+    let open = |field: &str| post(&format!("<input name=open><input {field} name=undeclared value=1>"));
+    let inputs = json!({ "open": "x", "undeclared": "2" });
+    assert_eq!(sent(&open(""), inputs.clone()).unwrap(), "open=x&undeclared=2");
+    for field in ["type=hidden", "readonly", "style='display:none'"] {
+        assert_eq!(fault(&open(field), inputs.clone()), Fault::InvalidInput, "{field}");
     }
 }
 

@@ -28,7 +28,7 @@ fn judged_as(
     let before = {
         let (at, form) = (Url::parse("http://site.test/contact").unwrap(), Form::new(declared).unwrap());
         let (ours, known) = (|name: &str| name.to_owned(), |_: &str| true);
-        let inputs = Inputs { given: BTreeMap::new(), ours: &ours, declared: &known };
+        let inputs = Inputs { given: BTreeMap::new(), ours: &ours, are_open: false, declared: &known };
         form.fill(&page_at(&declared_at, &at, "text/html"), (&Method::POST, "/send"), &inputs, "XX").map(|f| f.before)
     };
     let (content_type, sent) = Default::default();
