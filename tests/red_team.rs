@@ -22,16 +22,16 @@ use std::time::Duration;
 use ways::Way;
 
 /// A piece of the documents is tried in one of so many dialects, and one of so many pieces in all places there.
-const DOCUMENTS: usize = 40;
+const DOCUMENTS: usize = 80;
 const DOCUMENTS_ELSEWHERE: usize = 10;
 /// Pieces of the answers to attempts that are tried in turn.
-const SECOND_ROUND: usize = 20;
+const SECOND_ROUND: usize = 10;
 /// The most texts that are tried in all dialects; more take turns in them. Those of one question are fewer.
-const IN_ALL: usize = 60;
+const IN_ALL: usize = 30;
 /// Texts that the model gives its client as arguments, in several places each.
-const THROUGH_THE_CLIENT: usize = 15;
+const THROUGH_THE_CLIENT: usize = 8;
 /// Likewise for all other places, of which a dialect has about a dozen.
-const ELSEWHERE: usize = 8;
+const ELSEWHERE: usize = 4;
 /// A client that answers for its person is kept waiting for a page; then it leaves.
 const LEAVES_AFTER: Duration = Duration::from_millis(700);
 
@@ -178,9 +178,9 @@ impl<'a> Agent<'a> {
     /// Tries what stands in the documents.
     async fn tries_documents(&mut self, book: impl Fn(Way) -> String) {
         for (at, text) in self.documents.strings().iter().enumerate() {
-            for (nth, way) in ways::ALL.into_iter().enumerate().filter(|(nth, _)| (at + nth) % DOCUMENTS == 0) {
+            for (nth, way) in ways::ALL.into_iter().enumerate().filter(|(nth, _)| (at + nth).is_multiple_of(DOCUMENTS)) {
                 self.attempts(way, way.confirming(&book(way), text)).await;
-                if (at / DOCUMENTS + nth) % DOCUMENTS_ELSEWHERE == 0 {
+                if (at / DOCUMENTS + nth).is_multiple_of(DOCUMENTS_ELSEWHERE) {
                     for ask in way.elsewhere(&book(way), text) {
                         self.attempts(way, ask).await;
                     }
@@ -226,7 +226,7 @@ fn some_of(texts: Vec<String>, most: usize) -> Vec<String> {
 fn turns(texts: &[String], most: usize) -> impl Iterator<Item = (Way, &String)> {
     let every = texts.len().div_ceil(most).clamp(1, ways::ALL.len());
     ways::ALL.into_iter().enumerate().flat_map(move |(nth, way)| {
-        texts.iter().enumerate().filter(move |(at, _)| (at + nth) % every == 0).map(move |(_, text)| (way, text))
+        texts.iter().enumerate().filter(move |(at, _)| (at + nth).is_multiple_of(every)).map(move |(_, text)| (way, text))
     })
 }
 
