@@ -95,6 +95,9 @@ def rounds(person, other, kind):
                 json.dumps(way(f"{kind}.list", {} if way in (person.aicp, person.agtp) else {"query": "mine"})),
             ]
             own += sum(title in text for text in said)
+            for text in said:
+                if title not in text:
+                    print(f"  not there: {title} in {text[:300]}")
             mixed += sum(f"of {other}" in text or f"{other}@" in text for text in said)
     return own, mixed
 
