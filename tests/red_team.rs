@@ -178,7 +178,8 @@ impl<'a> Agent<'a> {
     /// Tries what stands in the documents.
     async fn tries_documents(&mut self, book: impl Fn(Way) -> String) {
         for (at, text) in self.documents.strings().iter().enumerate() {
-            for (nth, way) in ways::ALL.into_iter().enumerate().filter(|(nth, _)| (at + nth).is_multiple_of(DOCUMENTS)) {
+            for (nth, way) in ways::ALL.into_iter().enumerate().filter(|(nth, _)| (at + nth).is_multiple_of(DOCUMENTS))
+            {
                 self.attempts(way, way.confirming(&book(way), text)).await;
                 if (at / DOCUMENTS + nth).is_multiple_of(DOCUMENTS_ELSEWHERE) {
                     for ask in way.elsewhere(&book(way), text) {
@@ -226,7 +227,11 @@ fn some_of(texts: Vec<String>, most: usize) -> Vec<String> {
 fn turns(texts: &[String], most: usize) -> impl Iterator<Item = (Way, &String)> {
     let every = texts.len().div_ceil(most).clamp(1, ways::ALL.len());
     ways::ALL.into_iter().enumerate().flat_map(move |(nth, way)| {
-        texts.iter().enumerate().filter(move |(at, _)| (at + nth).is_multiple_of(every)).map(move |(_, text)| (way, text))
+        texts
+            .iter()
+            .enumerate()
+            .filter(move |(at, _)| (at + nth).is_multiple_of(every))
+            .map(move |(_, text)| (way, text))
     })
 }
 

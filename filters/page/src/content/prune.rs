@@ -46,13 +46,14 @@ const CALLOUTS: [&str; 12] = [
 const SURROUNDINGS: [&str; 7] =
     ["navigation", "banner", "contentinfo", "complementary", "search", "menubar", "alertdialog"];
 /// The same by class or id, where a page does not mark its main part.
-const CHROME: [&str; 18] = [
+const CHROME: [&str; 19] = [
     "ahp-notice",
     "nav",
     "navbar",
     "navigation",
     "navheader",
     "navfooter",
+    "docnav",
     "menu",
     "sidebar",
     "sphinxsidebar",
