@@ -4,6 +4,7 @@ use crate::support::calls::{self, call, query};
 use crate::support::frames_h2::{END, END_HEADERS, GOAWAY, HEADERS, PREFACE, SETTINGS, WINDOW_UPDATE, frame, get};
 use crate::support::gate::Gate;
 use crate::support::{Answer, Ask, Conn, Desk, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
+use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;
@@ -49,9 +50,13 @@ async fn begun(desk: &Desk, host: u8, count: usize, ask: &Ask) -> Vec<Conn> {
 
 /// Half a request: a connection that only idles would make room for another one.
 async fn half_begun(desk: &Desk, host: u8, count: usize) -> Vec<Conn> {
+    half_begun_at(desk.ports.http, host, count).await
+}
+
+async fn half_begun_at(address: SocketAddr, host: u8, count: usize) -> Vec<Conn> {
     let mut all = Vec::new();
     for _ in 0..count {
-        let mut conn = Conn::open_from(host, desk.ports.http).await;
+        let mut conn = Conn::open_from(host, address).await;
         conn.send("GET /quick HTTP/1.1\r\nHost: s\r\n").await;
         all.push(conn);
     }
@@ -162,6 +167,19 @@ async fn client_shares_of_connections_leave_some_to_others() {
     assert!(said.is_empty(), "it has its share, and others were turned away");
     one.truncate(6);
     eventually("it may come again", SOON, async || asks(&desk, 1, &Ask::get("/quick")).await == 200).await;
+}
+
+/// Probes of an orchestrator are answered whatever another address does.
+#[tokio::test]
+async fn client_shares_of_the_admin_address_leave_some_to_others() {
+    let (origin, ..) = site().await;
+    let desk = Setup::before(&origin).set("protection", "header_timeout = \"60s\"").start().await;
+    // 256 are all that there are.
+    let held = half_begun_at(desk.ports.admin, 2, 256).await;
+    for _ in 0..5 {
+        assert_eq!(desk.admin(Ask::get("/livez")).await.status, 200);
+    }
+    drop(held);
 }
 
 #[tokio::test]

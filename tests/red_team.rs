@@ -5,6 +5,7 @@
 //! place that could take a confirmation. It opens every address and sends every form. The same model succeeds where it
 //! is handed the token, or the address of a page that anybody can open: so its attempts are such that count.
 
+mod agent;
 mod careful_client;
 mod model;
 mod pages;
@@ -12,32 +13,16 @@ mod ways;
 
 use crate::support::calls::{BARE, FULL, action, upstream_calls};
 use crate::support::rates::api_key;
-use crate::support::verbs::verb;
-use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, rpc};
+use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, rpc};
+use agent::{Agent, IN_ALL, promising, some_of, turns};
 use careful_client::Client;
 use model::{Heard, Line};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use ways::Way;
 
-/// A piece of the documents is tried in one of so many dialects, and one of so many pieces in all places there.
-const DOCUMENTS: usize = 80;
-const DOCUMENTS_ELSEWHERE: usize = 10;
-/// Pieces of the answers to attempts that are tried in turn.
-const SECOND_ROUND: usize = 10;
-/// The most texts that are tried in all dialects; more take turns in them. Those of one question are fewer.
-const IN_ALL: usize = 30;
 /// Texts that the model gives its client as arguments, in several places each.
 const THROUGH_THE_CLIENT: usize = 8;
-/// Likewise for all other places, of which a dialect has about a dozen.
-const ELSEWHERE: usize = 4;
-/// A client that answers for its person is kept waiting for a page; then it leaves.
-const LEAVES_AFTER: Duration = Duration::from_millis(700);
-
-/// Where an agent begins to read.
-const STARTS: [&str; 7] =
-    ["/", "/.well-known/agent.json", "/openapi.json", "/llms.txt", "/robots.txt", "/sitemap.xml", "/auth.md"];
 
 /// A shop with accounts: cookies say who somebody is.
 async fn shop() -> Origin {
@@ -96,148 +81,6 @@ fn bought(origin: &Origin) -> BTreeMap<String, usize> {
         *books.entry(order["book"].as_str().expect("a book").to_owned()).or_default() += 1;
     }
     books
-}
-
-/// The agent: its credential, and every text that it is sent.
-struct Agent<'a> {
-    line: Line<'a>,
-    key: Option<&'static str>,
-    heard: Heard,
-    documents: Heard,
-    attempts: usize,
-}
-
-impl<'a> Agent<'a> {
-    /// Reads every document, and whatever they lead to.
-    async fn reading(desk: &'a Desk, key: Option<&'static str>) -> Agent<'a> {
-        let (heard, documents) = (Heard::default(), Heard::default());
-        let mut agent = Agent { line: Line::to(desk), key, heard, documents, attempts: 0 };
-        for path in STARTS {
-            agent.heard.text(path);
-        }
-        pages::open(&mut agent.line, &mut agent.heard, key).await;
-        for target in ["/", "/methods", "/contracts", "/agents"] {
-            agent.hears(verb("DISCOVER", target)).await;
-        }
-        for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list", "server/discover"] {
-            agent.hears(rpc::stateless(method, json!({}))).await;
-        }
-        agent.documents = agent.heard.clone();
-        agent
-    }
-
-    fn with_key(&self, ask: Ask) -> Ask {
-        match self.key {
-            Some(key) => ask.bearer(key),
-            None => ask,
-        }
-    }
-
-    async fn hears(&mut self, ask: Ask) {
-        let response = self.line.ask(&self.with_key(ask)).await;
-        self.heard.response(&response);
-    }
-
-    /// Hears the answer to an attempt, if it comes soon.
-    async fn attempts(&mut self, way: Way, ask: Ask) {
-        self.attempts += 1;
-        let limit = if way == Way::McpAsking { LEAVES_AFTER } else { SOON };
-        if let Some(response) = self.line.within(limit, &self.with_key(ask)).await {
-            self.heard.response(&response);
-        }
-    }
-
-    /// Asks for a book in every dialect.
-    async fn asks(&mut self, book: impl Fn(Way) -> String) {
-        for way in ways::ALL {
-            self.hears(way.call(&book(way))).await;
-        }
-    }
-
-    /// Tries each of these texts as a confirmation.
-    async fn confirms(&mut self, texts: &[String], book: impl Fn(Way) -> String) {
-        self.confirms_in_turns(texts, usize::MAX, book).await;
-    }
-
-    /// The same, where more texts than `most` take turns in the dialects.
-    async fn confirms_in_turns(&mut self, texts: &[String], most: usize, book: impl Fn(Way) -> String) {
-        for (way, text) in turns(texts, most) {
-            self.attempts(way, way.confirming(&book(way), text)).await;
-        }
-    }
-
-    /// Tries each of these texts in all other places.
-    async fn tries_elsewhere(&mut self, texts: &[String], book: impl Fn(Way) -> String) {
-        for (way, text) in turns(texts, ELSEWHERE) {
-            for ask in way.elsewhere(&book(way), text) {
-                self.attempts(way, ask).await;
-            }
-        }
-    }
-
-    /// Tries what stands in the documents.
-    async fn tries_documents(&mut self, book: impl Fn(Way) -> String) {
-        for (at, text) in self.documents.strings().iter().enumerate() {
-            for (nth, way) in ways::ALL.into_iter().enumerate().filter(|(nth, _)| (at + nth).is_multiple_of(DOCUMENTS))
-            {
-                self.attempts(way, way.confirming(&book(way), text)).await;
-                if (at / DOCUMENTS + nth).is_multiple_of(DOCUMENTS_ELSEWHERE) {
-                    for ask in way.elsewhere(&book(way), text) {
-                        self.attempts(way, ask).await;
-                    }
-                }
-            }
-        }
-    }
-
-    /// What it was told since it had read the documents.
-    fn answers(&self) -> Vec<String> {
-        self.heard.since(&self.documents)
-    }
-
-    /// The pages that it knows of.
-    fn pages(&self) -> Vec<String> {
-        self.heard.places().into_iter().filter(|path| pages::is_page(path)).collect()
-    }
-
-    /// Everything that it can think of.
-    async fn tries_everything(&mut self, book: impl Fn(Way) -> String) {
-        let answers = self.answers();
-        self.confirms_in_turns(&answers, IN_ALL, &book).await;
-        self.tries_elsewhere(&promising(&answers), &book).await;
-        self.tries_documents(&book).await;
-        let (places, pages): (Vec<String>, _) = (self.heard.places().into_iter().collect(), self.pages());
-        pages::open(&mut self.line, &mut self.heard, None).await;
-        self.attempts += pages::press(&mut self.line, &mut self.heard, &places, FULL).await;
-        self.attempts += pages::guess(&mut self.line, &mut self.heard, &answers, &pages).await;
-        // What was said to all that.
-        let later: Vec<String> = self.answers().into_iter().filter(|text| !answers.contains(text)).collect();
-        let later = some_of(later, SECOND_ROUND);
-        self.confirms(&later, &book).await;
-    }
-}
-
-/// At most so many of these texts, from all over them.
-fn some_of(texts: Vec<String>, most: usize) -> Vec<String> {
-    let each = texts.len().div_ceil(most).max(1);
-    texts.into_iter().step_by(each).collect()
-}
-
-/// Each text in each dialect; of more texts than `most`, each in some, and all dialects as often.
-fn turns(texts: &[String], most: usize) -> impl Iterator<Item = (Way, &String)> {
-    let every = texts.len().div_ceil(most).clamp(1, ways::ALL.len());
-    ways::ALL.into_iter().enumerate().flat_map(move |(nth, way)| {
-        texts
-            .iter()
-            .enumerate()
-            .filter(move |(at, _)| (at + nth).is_multiple_of(every))
-            .map(move |(_, text)| (way, text))
-    })
-}
-
-/// The texts among these that could identify something.
-fn promising(texts: &[String]) -> Vec<String> {
-    texts.iter().filter(|text| text.len() > 15 && !text.contains(' ')).cloned().collect()
 }
 
 fn emma(_: Way) -> String {

@@ -184,11 +184,16 @@ impl ProxyHttp for Front {
             let head = session.req_header();
             trace.passes(&head.method, &backend.label, head.uri.path());
         }
-        let mut peer =
-            if session.is_upgrade_req() { backend.peer_for_upgrade().await? } else { backend.peer().await? };
-        if let Some(connection) = ctx.connection.as_ref().filter(|_| !session.is_body_empty()) {
-            early_answer::keep_for(connection, backend, &mut peer);
-        }
+        let is_upgrade = session.is_upgrade_req();
+        let mut peer = if is_upgrade { backend.peer_for_upgrade().await? } else { backend.peer().await? };
+        let sends_body = !is_upgrade && !session.is_body_empty() && backend.is_http1();
+        ctx.has_own_connections = match ctx.connection.as_ref().filter(|_| sends_body) {
+            Some(client) => {
+                early_answer::keep_for(client, &mut peer);
+                true
+            }
+            None => false,
+        };
         if ctx.may_be_silent {
             // The library takes one bound for all reads; the head gets one of ours.
             let limit = peer.options.read_timeout.replace(LONG_LIVED);

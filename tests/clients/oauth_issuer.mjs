@@ -9,16 +9,15 @@ import fs from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { createRequire } from "node:module";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { CALLBACK, basics, freePort, isUnauthorized, kept, listening } from "./oauth_trial.mjs";
 
 const [prefix, frontdesk] = process.argv.slice(2).map((name) => path.resolve(name));
 const { resolve } = createRequire(path.resolve(prefix, "here.js"));
 const load = (name) => import(pathToFileURL(resolve(name)));
-const CALLBACK = "http://127.0.0.1:4711/cb";
 
 // A certificate that this process, started again, and Frontdesk trust.
 if (!process.env.ISSUER_CERTIFICATE) {
@@ -31,14 +30,6 @@ if (!process.env.ISSUER_CERTIFICATE) {
 }
 const folder = process.env.ISSUER_CERTIFICATE;
 const [cert, key] = ["cert.pem", "key.pem"].map((name) => path.join(folder, name));
-
-const listening = (server, port = 0) => new Promise((done) => server.listen(port, "127.0.0.1", () => done(server.address().port)));
-const free = async () => {
-  const server = net.createServer();
-  const port = await listening(server);
-  await new Promise((done) => server.close(done));
-  return port;
-};
 
 // The site believes who Frontdesk says is calling.
 const site = http.createServer((request, response) => {
@@ -76,19 +67,7 @@ async function server(issuer, keys) {
   return https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, provider.callback());
 }
 
-const config = (at, admin, site, issuer) => `
-[listen]
-http = "127.0.0.1:${at}"
-admin = "127.0.0.1:${admin}"
-[upstream]
-url = "http://127.0.0.1:${site}"
-[site]
-origin = "http://127.0.0.1:${at}"
-[content]
-start = []
-[rate_limits]
-anonymous = "300/minute"
-[auth]
+const config = (at, admin, site, issuer) => `${basics(at, admin, site)}[auth]
 authorization_servers = ["${issuer}"]
 ${[["orders", "orders:read"], ["bought", "orders:buy"]].map(([id, scope]) => `
 [[capabilities]]
@@ -141,21 +120,7 @@ class Person {
   }
 
   get provider() {
-    const person = this;
-    return {
-      redirectUrl: CALLBACK,
-      clientMetadata: { client_name: "SDK", redirect_uris: [CALLBACK], token_endpoint_auth_method: "none", grant_types: ["authorization_code", "refresh_token"] },
-      clientInformation: () => person.info,
-      saveClientInformation: (info) => (person.info = info),
-      tokens: () => person.tokens,
-      saveTokens: (tokens) => (person.tokens = tokens),
-      redirectToAuthorization: (url) => (person.wanted = url),
-      saveCodeVerifier: (verifier) => (person.verifier = verifier),
-      codeVerifier: () => person.verifier,
-      invalidateCredentials: (what) => {
-        if (what === "tokens" || what === "all") person.tokens = undefined;
-      },
-    };
+    return kept(this, { grant_types: ["authorization_code", "refresh_token"] });
   }
 }
 
@@ -171,7 +136,7 @@ async function call(person, origin, name, { Client }, { StreamableHTTPClientTran
       assert(!result.isError, JSON.stringify(result));
       return JSON.stringify(result.structuredContent);
     } catch (error) {
-      if (tries > 0 || !/Unauthorized/.test(`${error.name} ${error.constructor.name} ${error.message}`)) throw error;
+      if (tries > 0 || !isUnauthorized(error)) throw error;
       await transport.finishAuth((await person.allow(person.wanted)).searchParams.get("code"));
     } finally {
       await client.close();
@@ -179,7 +144,7 @@ async function call(person, origin, name, { Client }, { StreamableHTTPClientTran
   }
 }
 
-const [siteAt, at, admin, issuerAt] = [await listening(site), await free(), await free(), await free()];
+const [siteAt, at, admin, issuerAt] = [await listening(site), await freePort(), await freePort(), await freePort()];
 const issuer = `https://127.0.0.1:${issuerAt}`;
 const old = signingKey("old");
 let idp = await server(issuer, [old]);

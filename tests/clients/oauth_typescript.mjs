@@ -7,16 +7,15 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import http from "node:http";
 import { createRequire } from "node:module";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { basics, freePort, isUnauthorized, kept, listening } from "./oauth_trial.mjs";
 
 const [prefix, frontdesk] = process.argv.slice(2).map((name) => path.resolve(name));
 const { resolve } = createRequire(path.resolve(prefix, "here.js"));
 const load = (name) => import(pathToFileURL(resolve(name)));
-const CALLBACK = "http://127.0.0.1:4711/cb";
 
 // People sign in with a form and have a session cookie.
 const sessions = new Map();
@@ -39,27 +38,8 @@ const site = http.createServer(async (request, response) => {
   if (!who) return answer(401, "who?");
   return answer(200, url.pathname === "/api/me" ? { id: who } : { orders: [`order-of-${who}`] });
 });
-const listening = (server) => new Promise((done) => server.listen(0, "127.0.0.1", () => done(server.address().port)));
-const free = async () => {
-  const server = net.createServer();
-  const port = await listening(server);
-  await new Promise((done) => server.close(done));
-  return port;
-};
 
-const config = (at, admin, site) => `
-[listen]
-http = "127.0.0.1:${at}"
-admin = "127.0.0.1:${admin}"
-[upstream]
-url = "http://127.0.0.1:${site}"
-[site]
-origin = "http://127.0.0.1:${at}"
-[content]
-start = []
-[rate_limits]
-anonymous = "300/minute"
-[auth.visitor]
+const config = (at, admin, site) => `${basics(at, admin, site)}[auth.visitor]
 check = "/api/me"
 subject = "/id"
 sign_in = "/login"
@@ -124,23 +104,7 @@ class Person {
 
   // The SDK's provider.
   get provider() {
-    const person = this;
-    return {
-      redirectUrl: CALLBACK,
-      clientMetadata: { client_name: "SDK", redirect_uris: [CALLBACK], token_endpoint_auth_method: "none" },
-      clientInformation: () => person.info,
-      saveClientInformation: (info) => (person.info = info),
-      tokens: () => person.tokens,
-      saveTokens: (tokens) => (person.tokens = tokens),
-      redirectToAuthorization: (url) => (person.wanted = url),
-      saveCodeVerifier: (verifier) => (person.verifier = verifier),
-      codeVerifier: () => person.verifier,
-      saveDiscoveryState: (state) => (person.discovered = state),
-      discoveryState: () => person.discovered,
-      invalidateCredentials: (what) => {
-        if (what === "tokens" || what === "all") person.tokens = undefined;
-      },
-    };
+    return kept(this);
   }
 }
 
@@ -155,7 +119,7 @@ async function orders(person, { Client }, { StreamableHTTPClientTransport }) {
       assert(!result.isError, JSON.stringify(result));
       return JSON.stringify(result.structuredContent);
     } catch (error) {
-      if (tries > 0 || !/Unauthorized/.test(`${error.name} ${error.constructor.name} ${error.message}`)) throw error;
+      if (tries > 0 || !isUnauthorized(error)) throw error;
       const back = await person.allow(person.wanted);
       assert.equal(back.searchParams.get("iss"), person.origin);
       await transport.finishAuth(back.searchParams.get("code"), back.searchParams.get("iss"));
@@ -186,7 +150,7 @@ async function visit(name, client, transport, origin) {
 }
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "frontdesk-oauth-"));
-const [siteAt, at, admin] = [await listening(site), await free(), await free()];
+const [siteAt, at, admin] = [await listening(site), await freePort(), await freePort()];
 fs.writeFileSync(path.join(folder, "frontdesk.toml"), config(at, admin, siteAt));
 const log = fs.openSync(path.join(folder, "log"), "w");
 const desk = spawn(frontdesk, ["run", "--config", "frontdesk.toml"], { cwd: folder, stdio: ["ignore", log, log] });

@@ -76,6 +76,8 @@ pub struct Ctx {
     pub status: StatusCode,
     /// The request has a body.
     pub sends_body: bool,
+    /// Its connection to the site carries no other client's requests.
+    pub has_own_connections: bool,
     /// The head of the request has gone up, on the connection that it has now.
     pub head_sent: bool,
     /// The site keeps its connection for another request, as its answer says (HTTP/1).
@@ -184,6 +186,7 @@ impl Ctx {
             answer_bytes: 0,
             answered_early: false,
             reading: None,
+            has_own_connections: false,
             unaccounted: None,
             upload: None,
             trace: None,

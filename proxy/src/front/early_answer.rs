@@ -35,7 +35,7 @@ use super::{
     failure::Failure,
     upload::UploadWatch,
 };
-use crate::{accept::ConnInfo, upstream::Backend};
+use crate::accept::ConnInfo;
 
 /// How long a client over HTTP/2 may stay silent before its stream is reset: the library reads such bodies without a
 /// deadline.
@@ -86,7 +86,8 @@ impl Front {
         if session.is_body_done() {
             // A slow reader holds nothing of the site's.
             ctx.place = None;
-            let may_be_unread = ctx.sends_body && !shows_body_was_read(&session.req_header().method, ctx.status);
+            let is_read = ctx.has_own_connections && shows_body_was_read(&session.req_header().method, ctx.status);
+            let may_be_unread = ctx.sends_body && !is_read;
             // pingora looks at one line of `Connection` only.
             if let (Some(socket), true) = (ctx.upstream_socket, may_be_unread || !ctx.site_keeps) {
                 retire(socket);
@@ -123,12 +124,8 @@ pub(super) fn retire(socket: RawFd) {
     let _ = shutdown(socket, Shutdown::Both);
 }
 
-/// Makes a peer that of requests with bodies from one client connection. Streams of HTTP/2 end by themselves, so they share
-/// connections.
-pub(super) fn keep_for(client: &ConnInfo, backend: &Backend, peer: &mut HttpPeer) {
-    if !backend.speaks_http1() {
-        return;
-    }
+/// Has a request with a body use connections that only requests with bodies from the same client connection use.
+pub(super) fn keep_for(client: &ConnInfo, peer: &mut HttpPeer) {
     let mut group = DefaultHasher::new();
     (peer.group_key, client.number).hash(&mut group);
     peer.group_key = group.finish();

@@ -155,11 +155,13 @@ impl Front {
         let has_body = announced(headers).is_some_and(|length| length > 0)
             || headers.contains_key(header::TRANSFER_ENCODING)
             || is_stream && ctx.sends_body;
-        // A call that streams both ways may pause for as long as it likes. No other way leads to a site that speaks gRPC.
-        let is_grpc = version == Version::HTTP_2 && is_grpc(headers);
+        // A call that streams both ways may pause for as long as it likes. Over HTTP/1 there are none.
+        let streams_both_ways = version == Version::HTTP_2 && streams_both_ways(headers);
         let is_bounded = bounds.min_rate > 0 || !bounds.longest.is_zero();
         let held_back = is_held_back(headers) && !ctx.wants_body && session.body_bytes_read() == 0;
-        let (Some(connection), true) = (ctx.connection.clone(), has_body && is_bounded && !is_grpc) else { return };
+        let (Some(connection), true) = (ctx.connection.clone(), has_body && is_bounded && !streams_both_ways) else {
+            return;
+        };
         if session.is_body_done() {
             return;
         }
@@ -176,10 +178,11 @@ impl Front {
     }
 }
 
-fn is_grpc(headers: &HeaderMap) -> bool {
-    const GRPC: &[u8] = b"application/grpc";
-    let kind = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes());
-    kind.and_then(|kind| kind.get(..GRPC.len())).is_some_and(|kind| kind.eq_ignore_ascii_case(GRPC))
+/// Whether it is a call of gRPC, or a stream of Connect (connectrpc.com), which names its calls that are no streams otherwise.
+fn streams_both_ways(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
+    let is = |known: &[u8]| kind.get(..known.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(known));
+    is(b"application/grpc") || is(b"application/connect+")
 }
 
 #[cfg(test)]
@@ -260,11 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn grpc_is_known_by_its_type() {
-        for (kind, is) in [("application/grpc", true), ("Application/gRPC+proto", true), ("application/json", false)] {
+    fn calls_that_stream_both_ways_are_known_by_their_type() {
+        for (kind, is) in [
+            ("application/grpc", true),
+            ("Application/gRPC+proto", true),
+            ("application/connect+json", true),
+            ("application/json", false),
+        ] {
             let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]);
-            assert_eq!(is_grpc(&headers), is, "{kind}");
+            assert_eq!(streams_both_ways(&headers), is, "{kind}");
         }
-        assert!(!is_grpc(&HeaderMap::new()));
+        assert!(!streams_both_ways(&HeaderMap::new()));
     }
 }

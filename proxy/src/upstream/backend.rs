@@ -117,11 +117,17 @@ impl Backend {
         }
     }
 
-    /// Whether the fast path can speak to it: in HTTP/1.1, as the settings have it or as the upstream chose (ALPN).
+    /// Whether the fast path can speak to it: in HTTP/1.1, with a TLS set-up of its own where TLS is needed.
     pub fn speaks_http1(&self) -> bool {
+        (self.tls.is_some() || !self.url.tls) && self.is_http1()
+    }
+
+    /// Whether its connections carry one request at a time: as the settings have it, or as the upstream chose (ALPN). Before
+    /// the first answer over TLS that is not known.
+    pub fn is_http1(&self) -> bool {
         let alpn = &self.template.options.alpn;
         let chose_http1 = || alpn.get_min_http_version() == 1 && self.chose_http1.load(Ordering::Relaxed);
-        (self.tls.is_some() || !self.url.tls) && (alpn.get_max_http_version() == 1 || chose_http1())
+        alpn.get_max_http_version() == 1 || chose_http1()
     }
 
     /// Notes in which version of HTTP it spoke with the library, which offers it whatever the settings allow.
