@@ -57,6 +57,7 @@ use crate::{
     traces::Traces,
 };
 use ctx::{Ctx, Over};
+use reader_pace::PacedBodies;
 
 /// How long an upgraded connection or an event stream may be silent once it has begun.
 const LONG_LIVED: Duration = Duration::from_secs(3600);
@@ -108,6 +109,7 @@ impl ProxyHttp for Front {
 
     fn init_downstream_modules(&self, modules: &mut HttpModules) {
         modules.add_module(Box::new(PageBodies));
+        modules.add_module(Box::new(PacedBodies));
     }
 
     /// early: one configuration for the whole request; bounds on the connection.
@@ -187,13 +189,9 @@ impl ProxyHttp for Front {
         let is_upgrade = session.is_upgrade_req();
         let mut peer = if is_upgrade { backend.peer_for_upgrade().await? } else { backend.peer().await? };
         let sends_body = !is_upgrade && !session.is_body_empty() && backend.is_http1();
-        ctx.has_own_connections = match ctx.connection.as_ref().filter(|_| sends_body) {
-            Some(client) => {
-                early_answer::keep_for(client, &mut peer);
-                true
-            }
-            None => false,
-        };
+        let client = ctx.connection.as_ref().filter(|_| sends_body);
+        ctx.has_own_connections = client.is_some();
+        client.inspect(|client| early_answer::keep_for(client, &mut peer));
         if ctx.may_be_silent {
             // The library takes one bound for all reads; the head gets one of ours.
             let limit = peer.options.read_timeout.replace(LONG_LIVED);
@@ -319,11 +317,9 @@ impl ProxyHttp for Front {
     ) -> Result<Option<Duration>> {
         let bytes = body.as_ref().map_or(0, Bytes::len);
         ctx.answer_bytes += bytes;
-        if session.as_http2().is_some() {
-            ctx.reads_fast_enough(bytes)?;
-        }
-        if end_of_stream {
-            self.answer_ended(session, ctx);
+        match end_of_stream {
+            true => self.answer_ended(session, ctx),
+            false => self.watch_reader(session, ctx),
         }
         Ok(None)
     }
@@ -346,17 +342,7 @@ impl ProxyHttp for Front {
         if early_answer::ended_by(e, ctx) {
             return FailToProxy { error_code: 0, can_reuse_downstream: false };
         }
-        let failure = if ctx.connection.as_ref().is_some_and(|connection| connection.has_malformed_body()) {
-            failure::MALFORMED_BODY
-        } else if let (true, Some(connection)) = (ctx.upload_is_too_slow(), &ctx.connection) {
-            // It may still be sending, and a reset would overtake the answer.
-            connection.linger();
-            failure::Failure::SlowUpload
-        } else if ctx.connection.as_ref().is_some_and(|connection| connection.is_slow_reader()) {
-            failure::Failure::SlowReader
-        } else {
-            failure::of(e, answered(session).is_none() && failure::is_sending(session, ctx))
-        };
+        let failure = failure::found(e, session, ctx);
         ctx.error = Some(failure.reason());
         self.report(ctx, e, failure);
         let mut code = 0;

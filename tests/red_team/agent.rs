@@ -17,7 +17,7 @@ const SECOND_ROUND: usize = 10;
 /// The most texts that are tried in all dialects; more take turns in them. Those of one question are fewer.
 pub const IN_ALL: usize = 30;
 /// Likewise for all other places, of which a dialect has about a dozen.
-pub const ELSEWHERE: usize = 4;
+const ELSEWHERE: usize = 4;
 /// A client that answers for its person is kept waiting for a page; then it leaves.
 const LEAVES_AFTER: Duration = Duration::from_millis(700);
 

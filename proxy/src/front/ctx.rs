@@ -11,7 +11,7 @@ use http::{StatusCode, Version, header};
 use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
 
-use super::{call, early_answer::Unaccounted, reader_pace::ReaderPace, upload::UploadWatch};
+use super::{call, early_answer::Unaccounted, reader_pace::ReaderWatch, upload::UploadWatch};
 use crate::{
     accept::ConnInfo,
     access::Line,
@@ -84,8 +84,8 @@ pub struct Ctx {
     pub site_keeps: bool,
     /// Bytes of the site's answer that have arrived.
     pub answer_bytes: usize,
-    /// The pace at which a client over HTTP/2 reads the answer, once it has begun.
-    pub(super) reading: Option<Box<ReaderPace>>,
+    /// Ends the request where a client over HTTP/2 reads its answer too slowly.
+    pub(super) reading: Option<ReaderWatch>,
     /// The site has answered in full before it had the whole request.
     pub answered_early: bool,
     pub(super) unaccounted: Option<Box<Unaccounted>>,
@@ -203,7 +203,9 @@ impl Ctx {
     /// The request's body has come, or the site has begun to answer: nobody waits for the client.
     pub(super) fn upload_is_over(&mut self) {
         if self.upload.take().is_some() {
-            self.unaccounted = self.unaccounted.take().filter(|unaccounted| unaccounted.waits_for_the_site());
+            let is_watched = self.reading.is_some();
+            self.unaccounted =
+                self.unaccounted.take().filter(|unaccounted| is_watched || unaccounted.waits_for_the_site());
         }
     }
 

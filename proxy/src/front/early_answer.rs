@@ -33,6 +33,7 @@ use super::{
     Front,
     ctx::{AbandonTimer, Ctx, Over},
     failure::Failure,
+    reader_pace::ReaderWatch,
     upload::UploadWatch,
 };
 use crate::accept::ConnInfo;
@@ -157,10 +158,15 @@ impl Drop for Ctx {
     fn drop(&mut self) {
         let Some(unaccounted) = self.unaccounted.take() else { return };
         let Unaccounted { front, request, status, mut received, limit } = *unaccounted;
+        let mut sent = self.answer_bytes;
         if let Some(upload) = self.upload.take().filter(UploadWatch::is_too_slow) {
             received = upload.bytes();
             self.error = Some(Failure::SlowUpload.reason());
             front.metrics.rejected(Failure::SlowUpload.reason());
+        } else if let Some(reading) = self.reading.take().filter(ReaderWatch::is_too_slow) {
+            sent = reading.bytes();
+            self.error = Some(Failure::SlowReader.reason());
+            front.metrics.rejected(Failure::SlowReader.reason());
         } else if limit.is_some_and(|limit| self.upstream_began.is_some_and(|began| began.elapsed() >= limit)) {
             let (upstream, reason) = (self.upstream_label(), Fault::GatewayTimeout.reason());
             front.metrics.upstream_errors.with_label_values(&[reason]).inc();
@@ -170,8 +176,7 @@ impl Drop for Ctx {
         } else if !self.answered_early && limit.is_none() {
             return;
         }
-        let over =
-            Over { request: &request, status, at: Instant::now(), received, sent: self.answer_bytes, page: None };
+        let over = Over { request: &request, status, at: Instant::now(), received, sent, page: None };
         let running = self.running(&front.live);
         front.account(&over, self, &running);
     }

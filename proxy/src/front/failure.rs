@@ -11,7 +11,7 @@ use pingora::{
     proxy::Session,
 };
 
-use super::ctx::Ctx;
+use super::{answered, ctx::Ctx};
 
 /// Why a request could not be carried out.
 #[derive(Debug, Clone, Copy)]
@@ -46,8 +46,22 @@ impl Failure {
     }
 }
 
-/// The framing of the client's body is not valid. The client gets a 400, whatever error pingora made of it.
-pub const MALFORMED_BODY: Failure = Failure::Fault(Fault::BadRequest);
+/// Why a request failed, from what its connection knows and from pingora's error.
+pub fn found(e: &Error, session: &mut Session, ctx: &Ctx) -> Failure {
+    let Some(connection) = &ctx.connection else { return of(e, false) };
+    if connection.has_malformed_body() {
+        return Failure::Fault(Fault::BadRequest);
+    }
+    if ctx.upload_is_too_slow() {
+        // It may still be sending, and a reset would overtake the answer.
+        connection.linger();
+        return Failure::SlowUpload;
+    }
+    if connection.is_slow_reader() {
+        return Failure::SlowReader;
+    }
+    of(e, answered(session).is_none() && is_sending(session, ctx))
+}
 
 /// One total function from the library's error to ours. `sending`: the client had yet to send some of its body, and the
 /// site was waiting for nothing else.
@@ -76,7 +90,7 @@ pub fn of(e: &Error, sending: bool) -> Failure {
 
 /// Whether the client has yet to send some of its body, which it does not hold back until the site wants it. The library
 /// looks how long a site takes anew with each part that goes up.
-pub fn is_sending(session: &mut Session, ctx: &Ctx) -> bool {
+fn is_sending(session: &mut Session, ctx: &Ctx) -> bool {
     let held_back = is_held_back(&session.req_header().headers) && session.body_bytes_read() == 0 && !ctx.wants_body;
     !session.is_body_done() && !session.is_upgrade_req() && !held_back
 }

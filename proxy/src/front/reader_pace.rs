@@ -1,109 +1,252 @@
 //! Ends an answer that a client over HTTP/2 reads more slowly than `protection.min_rate`.
 //!
-//! The library writes one piece after the other, each within a time of its own, so a client could take small pieces slowly
-//! for ever and hold the site's place. What passes between two pieces is waiting for the client if more of the answer had
-//! arrived from the site when the first was handed over; else it may be the site that is slow. Over HTTP/1 the connection
-//! watches its own pace ([`crate::accept`]), and the fast path that of its streams.
+//! pingora writes one piece of an answer after the other. Its time limit begins anew with every byte that the client takes,
+//! so a client could hold the site's connection for ever. Here each piece records when it has been written, and a task looks
+//! once a second. A second counts as waiting for the client only if a piece is not written yet. The time in which the site
+//! sends nothing does not count. Over HTTP/1 the connection watches its own pace ([`crate::accept`]), and the fast path that
+//! of its streams.
 
 use std::{
-    os::fd::RawFd,
-    time::{Duration, Instant},
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
-use nix::sys::socket::{MsgFlags, recv};
-use pingora::{Error, ErrorType, Result};
+use async_trait::async_trait;
+use bytes::Bytes;
+use pingora::{
+    Result,
+    modules::http::{HttpModule, HttpModuleBuilder, Module},
+    proxy::Session,
+};
+use tokio::{task::AbortHandle, time::sleep};
 
-use super::ctx::Ctx;
+use super::{Front, ctx::Ctx, early_answer::Unaccounted};
 use crate::client_pace::{Pace, SHARED_WINDOW};
 
-/// So many bytes may come without being a part of the answer that can be handed over: the end of a chunk and the size of the
-/// next one, each in a TLS record of its own.
-const FRAMING: usize = 64;
+/// How often the task looks.
+const TICK: Duration = Duration::from_secs(1);
 
-/// The pace of one stream.
-pub struct ReaderPace {
-    pace: Pace,
-    /// When a piece was last handed to the client, its length, and whether more of the answer was there.
-    last: Option<(Instant, usize, bool)>,
+/// How much of one answer the client has taken.
+#[derive(Default)]
+struct Progress {
+    /// Bytes given to pingora.
+    handed: AtomicU64,
+    /// Bytes of the pieces that have been written in full.
+    written: AtomicU64,
+    /// The length of the longest piece.
+    longest: AtomicU64,
+    too_slow: AtomicBool,
 }
 
-impl ReaderPace {
-    /// Hands a piece of so many bytes over. Returns whether the client was too slow with those before.
-    fn hands_over(&mut self, bytes: usize, site: Option<RawFd>) -> bool {
-        let more = site.is_some_and(has_more);
-        let Some((since, handed, more_was_there)) = self.last.replace((Instant::now(), bytes, more)) else {
-            return false;
-        };
-        self.pace.moved(handed as u64);
-        more_was_there && self.pace.is_too_slow_after(since.elapsed())
+impl Progress {
+    /// Returns once the client was too slow. `lowest`: bytes a second, not 0.
+    async fn watch(&self, lowest: u64, mut pace: Pace) {
+        let (mut counted, mut waited) = (0, Duration::ZERO);
+        loop {
+            sleep(TICK).await;
+            let written = self.written.load(Ordering::Relaxed);
+            if self.handed.load(Ordering::Relaxed) > written {
+                waited += TICK;
+            }
+            let is_too_slow = if written > counted {
+                pace.moved(written - counted);
+                counted = written;
+                pace.is_too_slow_after(std::mem::take(&mut waited))
+            } else {
+                // Nobody can tell how much of the current piece has been written.
+                let piece = Duration::from_secs(self.longest.load(Ordering::Relaxed) / lowest);
+                waited > pace.allowed() + piece
+            };
+            if is_too_slow {
+                return self.too_slow.store(true, Ordering::Relaxed);
+            }
+        }
     }
 }
 
-/// Whether more of an answer has come from the site than its framing.
-fn has_more(site: RawFd) -> bool {
-    let peeked = recv(site, &mut [0; FRAMING + 1], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-    peeked.is_ok_and(|bytes| bytes > FRAMING)
+/// A piece of an answer. pingora drops it once it is written.
+struct Piece {
+    bytes: Bytes,
+    progress: Arc<Progress>,
 }
 
-impl Ctx {
-    /// Call this for each piece of an answer to a client over HTTP/2.
-    ///
-    /// # Errors
-    ///
-    /// The client reads too slowly.
-    pub(super) fn reads_fast_enough(&mut self, bytes: usize) -> Result<()> {
-        let (site, running) = (self.upstream_socket, self.running.as_ref());
-        let reading = self.reading.get_or_insert_with(|| {
-            let bounds = running.map(|running| &running.snapshot.settings.protection);
-            let (lowest, pause) = bounds.map_or((0, Duration::ZERO), |bounds| (bounds.min_rate, bounds.idle_timeout));
-            Box::new(ReaderPace { pace: Pace::new(lowest, pause).patient(SHARED_WINDOW), last: None })
-        });
-        if reading.hands_over(bytes, site) {
-            let slow = Error::explain(ErrorType::WriteTimedout, "the client reads too slowly");
-            return Err(slow.into_down());
+impl Piece {
+    fn new(bytes: Bytes, progress: Arc<Progress>) -> Self {
+        let length = bytes.len() as u64;
+        progress.handed.fetch_add(length, Ordering::Relaxed);
+        progress.longest.fetch_max(length, Ordering::Relaxed);
+        Self { bytes, progress }
+    }
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.progress.written.fetch_add(self.bytes.len() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Has the pieces of an answer record when they are written, once the answer is watched.
+#[derive(Default)]
+pub struct PacedBody(Option<Arc<Progress>>);
+
+#[async_trait]
+impl HttpModule for PacedBody {
+    fn response_body_filter(&mut self, body: &mut Option<Bytes>, _: bool) -> Result<()> {
+        if let (Some(progress), Some(bytes)) = (&self.0, body.as_mut().filter(|bytes| !bytes.is_empty())) {
+            *bytes = Bytes::from_owner(Piece::new(std::mem::take(bytes), progress.clone()));
         }
         Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// Makes the module for each request.
+pub struct PacedBodies;
+
+impl HttpModuleBuilder for PacedBodies {
+    /// After all others: it counts what they have made of the answer.
+    fn order(&self) -> i16 {
+        -1
+    }
+
+    fn init(&self) -> Module {
+        Box::new(PacedBody::default())
+    }
+}
+
+/// Watches how one client reads its answer, for as long as this lives.
+pub struct ReaderWatch {
+    progress: Arc<Progress>,
+    task: AbortHandle,
+}
+
+impl ReaderWatch {
+    /// Whether the answer was ended.
+    pub(super) fn is_too_slow(&self) -> bool {
+        self.progress.too_slow.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of the answer that have been written.
+    pub(super) fn bytes(&self) -> usize {
+        usize::try_from(self.progress.written.load(Ordering::Relaxed)).unwrap_or(usize::MAX)
+    }
+}
+
+impl Drop for ReaderWatch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Front {
+    /// Call this when a part of an answer has come, and more of it will.
+    pub(super) fn watch_reader(&self, session: &mut Session, ctx: &mut Ctx) {
+        if ctx.reading.is_some() || session.as_http2().is_none() {
+            return;
+        }
+        let running = ctx.running(&self.live);
+        let protection = &running.snapshot.settings.protection;
+        let (lowest, pause) = (protection.min_rate, protection.idle_timeout);
+        let (Some(connection), true) = (ctx.connection.clone(), lowest > 0) else { return };
+        let progress = Arc::new(Progress::default());
+        if let Some(body) = session.downstream_modules_ctx.get_mut::<PacedBody>() {
+            body.0 = Some(progress.clone());
+        }
+        ctx.unaccounted.get_or_insert_with(|| Box::new(Unaccounted::new(self.clone(), session, ctx.status.as_u16())));
+        let watched = progress.clone();
+        let task = tokio::spawn(async move {
+            watched.watch(lowest, Pace::new(lowest, pause).patient(SHARED_WINDOW)).await;
+            // Without its request the stream is reset.
+            connection.abandon();
+        });
+        ctx.reading = Some(ReaderWatch { progress, task: task.abort_handle() });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io::Write,
-        os::{fd::AsRawFd, unix::net::UnixStream},
-    };
+    use tokio::time::{Instant, timeout};
 
     use super::*;
 
-    #[test]
-    fn a_site_that_has_only_ended_a_chunk_has_no_more_to_say() {
-        let (ours, mut site) = UnixStream::pair().unwrap();
-        assert!(!has_more(ours.as_raw_fd()));
-        site.write_all(b"\r\n1f4\r\n").unwrap();
-        assert!(!has_more(ours.as_raw_fd()));
-        site.write_all(&[b'x'; FRAMING]).unwrap();
-        assert!(has_more(ours.as_raw_fd()));
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    /// How many seconds a client lasts that takes such a piece each so many seconds, of five that are in flight.
+    async fn lasts(length: usize, every: u64) -> Option<u64> {
+        let (progress, began) = (Arc::new(Progress::default()), Instant::now());
+        let mut body = PacedBody(Some(progress.clone()));
+        let reading = async {
+            let mut flight = std::collections::VecDeque::new();
+            loop {
+                while flight.len() < 5 {
+                    let mut piece = Some(Bytes::from(vec![b'x'; length]));
+                    body.response_body_filter(&mut piece, false).unwrap();
+                    flight.push_back(piece);
+                }
+                sleep(Duration::from_secs(every)).await;
+                flight.pop_front();
+            }
+        };
+        let pace = Pace::new(500, Duration::from_secs(60)).patient(SHARED_WINDOW);
+        tokio::select! {
+            () = progress.watch(500, pace) => Some(began.elapsed().as_secs()),
+            () = reading => None,
+            () = sleep(DAY) => None,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_too_slowly_is_ended_whatever_the_pieces_are() {
+        // 30 bytes a second: ten seconds, twenty for the window that streams share, and what its pieces earn.
+        assert!((30..=40).contains(&lasts(1_000, 33).await.unwrap()));
+        assert!((30..=70).contains(&lasts(30, 1).await.unwrap()));
+        assert!((30..=200).contains(&lasts(65_536, 2_184).await.unwrap()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_above_the_lowest_rate_is_served_whatever_the_pieces_are() {
+        assert_eq!(lasts(600, 1).await, None);
+        assert_eq!(lasts(65_536, 110).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_in_which_the_site_sends_nothing_does_not_count() {
+        let progress = Arc::new(Progress::default());
+        let piece = Piece::new(Bytes::from_static(b"written"), progress.clone());
+        drop(piece);
+        let watched = progress.watch(500, Pace::new(500, Duration::ZERO));
+        assert!(timeout(DAY, watched).await.is_err());
     }
 
     #[test]
-    fn an_answer_that_ends_with_its_connection_has_no_more_to_say() {
-        let (ours, site) = UnixStream::pair().unwrap();
-        drop(site);
-        assert!(!has_more(ours.as_raw_fd()));
-    }
-
-    #[test]
-    fn only_waiting_for_the_client_counts() {
-        let (ours, mut site) = UnixStream::pair().unwrap();
-        let mut pace = ReaderPace { pace: Pace::new(1_000_000, Duration::ZERO), last: None };
-        let long_ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
-        // The site was silent.
-        pace.last = Some((long_ago, 1, false));
-        assert!(!pace.hands_over(1, Some(ours.as_raw_fd())));
-        // The site had more, so it was the client.
-        site.write_all(&[b'x'; 1_000]).unwrap();
-        assert!(!pace.hands_over(1, Some(ours.as_raw_fd())));
-        pace.last = pace.last.map(|(_, bytes, more)| (long_ago, bytes, more));
-        assert!(pace.hands_over(1, Some(ours.as_raw_fd())));
+    fn a_piece_is_written_once_its_last_part_is_gone() {
+        let progress = Arc::new(Progress::default());
+        let mut body = PacedBody(Some(progress.clone()));
+        let mut piece = Some(Bytes::from_static(b"two parts"));
+        body.response_body_filter(&mut piece, true).unwrap();
+        let mut rest = piece.take().unwrap();
+        let first = rest.split_to(3);
+        assert_eq!((&first[..], &rest[..]), (&b"two"[..], &b" parts"[..]));
+        drop(first);
+        assert_eq!(progress.written.load(Ordering::Relaxed), 0);
+        drop(rest);
+        assert_eq!(progress.written.load(Ordering::Relaxed), 9);
     }
 }
