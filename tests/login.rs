@@ -2,7 +2,7 @@
 //! the agent reads and changes what is theirs, for as long as their session and their permission last.
 
 use crate::support::calls::{assert_answer, assert_fault, call, checked, upstream_calls};
-use crate::support::login::{self, CALLBACK, Stage, parameter, posted, text, ticket};
+use crate::support::login::{self, CALLBACK, CLIENT, Stage, parameter, posted, text, ticket};
 use crate::support::rpc::{self, post};
 use crate::support::{Ask, Dir, Origin, Reply, Request, SOON, Via, eventually};
 use serde_json::json;
@@ -102,6 +102,39 @@ async fn login_a_token_opens_nothing_but_what_the_person_allowed() {
     let refused = stage.desk.ask(Via::H1, post(rpc::message("tools/call", beside).to_string())).await;
     assert!(!refused.text().contains("order-of-ada"), "{}", refused.text());
     assert!(cookies.starts_with("sid=ada-secret"));
+}
+
+/// An agent may hand a weaker token to a part of itself.
+#[tokio::test]
+async fn login_a_refreshed_token_is_for_no_more_than_was_asked() {
+    let stage = Stage::new("").await;
+    let (_, given) = stage.linked("ada").await;
+    let refresh = |token: String, scope: &'static str| {
+        let stage = &stage;
+        async move {
+            let form =
+                [("grant_type", "refresh_token"), ("refresh_token", &token), ("client_id", CLIENT), ("scope", scope)];
+            let answer = stage.token(&form).await;
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            answer.json()
+        }
+    };
+    let narrow = refresh(text(&given, "refresh_token").to_owned(), "orders").await;
+    assert_eq!(text(&narrow, "scope"), "orders");
+    assert_answer(&stage.called("orders", text(&narrow, "access_token")).await, 200, "asked for");
+    assert_eq!(stage.called("book", text(&narrow, "access_token")).await.status, 403);
+    assert_answer(&stage.called("book", text(&given, "access_token")).await, 200, "the token before is as it was");
+    let wide = refresh(text(&narrow, "refresh_token").to_owned(), "").await;
+    assert_answer(&stage.called("book", text(&wide, "access_token")).await, 200, "all again");
+}
+
+/// A cookie of somebody else, with bytes that are not ASCII, keeps nobody from signing in.
+#[tokio::test]
+async fn login_other_cookies_may_have_any_bytes() {
+    let stage = Stage::new("").await;
+    let cookies = stage.sign_in("ada").await;
+    let code = stage.code(&format!("theme=caf\u{e9}; {cookies}"), &[], &["orders"]).await;
+    assert_eq!(stage.redeem(&code).await.status, 200);
 }
 
 #[tokio::test]

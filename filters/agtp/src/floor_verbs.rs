@@ -123,7 +123,8 @@ pub(super) async fn inspected(
     let told = match escalation::required(given, "target")? {
         "audit" => {
             may()?;
-            inspect::audit(desk.chains, desk.records, given).await?
+            let asks = (settings.agtp.inspect, calling.incoming.caller);
+            inspect::audit((desk.chains, desk.records), asks, given).await?
         }
         "chain_head" => {
             may()?;

@@ -22,10 +22,9 @@ const SCOPES: [&str; 2] = [OPERATE, INSPECT_ALL];
 ///
 /// The caller may not.
 pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -> Result<(), AgtpError> {
-    let operates = caller.scopes().iter().any(|scope| SCOPES.contains(&scope.as_str()));
     match inspect {
         Inspectable::Public => Ok(()),
-        _ if operates => Ok(()),
+        _ if operates(caller) => Ok(()),
         Inspectable::AgentOnly if agent_id.is_some() => Ok(()),
         Inspectable::AgentOnly => {
             let detail = "Only agents may look into this chain. Send your Agent-ID.";
@@ -38,12 +37,21 @@ pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -
     }
 }
 
-/// A record: `{audit_id}` to `{jws, header, payload, format}`.
+fn operates(caller: &Caller) -> bool {
+    caller.scopes().iter().any(|scope| SCOPES.contains(&scope.as_str()))
+}
+
+/// A record: `{audit_id}` to `{jws, header, payload, format}`. An Agent-ID is only a claim, so an agent sees no record of
+/// somebody whose name was proven, unless it proves that name too.
 ///
 /// # Errors
 ///
-/// The record does not exist, or is no longer stored.
-pub async fn audit(chains: &Chains, records: &dyn Records, params: &Map<String, Value>) -> Result<Value, AgtpError> {
+/// The record does not exist, is no longer stored, or is of somebody else.
+pub async fn audit(
+    (chains, records): (&Chains, &dyn Records),
+    (inspect, caller): (Inspectable, &Caller),
+    params: &Map<String, Value>,
+) -> Result<Value, AgtpError> {
     let id = params.get("audit_id").and_then(Value::as_str).filter(|id| is_canonical(id)).ok_or_else(|| {
         let detail = "audit_id has to be an Audit-ID: 64 lower-case hex digits.";
         AgtpError::new(422, "invalid-audit-id", detail)
@@ -55,6 +63,11 @@ pub async fn audit(chains: &Chains, records: &dyn Records, params: &Map<String, 
         let detail = "No record is kept under this Audit-ID. Records are kept for a day at most.";
         AgtpError::new(404, "audit-not-found", detail)
     })?;
+    let is_theirs = payload["principal_id"].as_str().is_none_or(|name| caller.name.as_deref() == Some(name));
+    if inspect != Inspectable::Public && !is_theirs && !operates(caller) {
+        let detail = "This record is of somebody else. Use their credential, or one with the scope inspect:all.";
+        return Err(AgtpError::new(403, "acl-operator-only", detail).with("reason", "acl-operator-only"));
+    }
     Ok(json!({ "audit_id": id, "jws": record, "header": header, "payload": payload, "format": "jws" }))
 }
 
@@ -110,7 +123,9 @@ mod tests {
             let head = run(chain_head(&chains, &shelf, &signing, &params(asked))).unwrap();
             assert_eq!(head, json!({ "audit_id": appended.id }));
         }
-        let shown = run(audit(&chains, &shelf, &params(json!({ "audit_id": appended.id })))).unwrap();
+        let nobody = Caller::at([192, 0, 2, 1].into());
+        let asks = (Inspectable::AgentOnly, &nobody);
+        let shown = run(audit((&chains, &shelf), asks, &params(json!({ "audit_id": appended.id })))).unwrap();
         let expected = json!({
             "audit_id": appended.id, "jws": std::str::from_utf8(&appended.record).unwrap(), "format": "jws",
             "header": { "alg": "EdDSA", "kid": "k1", "typ": "JWT" },
@@ -120,9 +135,35 @@ mod tests {
     }
 
     #[test]
+    fn a_record_with_a_name_is_for_who_proves_that_name() {
+        let (chains, shelf, signing) = (Chains::default(), Shelf::default(), hosting());
+        let room = run(chains.room(&shelf, signing.chain())).unwrap();
+        let appended = room.append(|before| {
+            let payload = json!({ "previous_audit_id": before, "status": 200, "principal_id": "ada@example.test" });
+            jws::Jws::new(Some(&frontdesk_caller::signing::testing::k1())).sign(payload.to_string().as_bytes())
+        });
+        run(chains.store(&shelf, 1 << 20)).unwrap();
+        let nobody = Caller::at([192, 0, 2, 1].into());
+        let named = |name: &str| Caller { proof: Proof::Token, name: Some(name.into()), ..nobody.clone() };
+        let scopes: Arc<[String]> = Arc::new(["inspect:all".to_owned()]);
+        let operator = Caller { proof: Proof::Key, granted: Granted::Key(scopes), ..nobody.clone() };
+        let of = |inspect, caller: &Caller| {
+            run(audit((&chains, &shelf), (inspect, caller), &params(json!({ "audit_id": appended.id }))))
+        };
+        use Inspectable::{AgentOnly, Public};
+        for stranger in [&nobody, &named("eve@example.test")] {
+            assert_eq!(status(of(AgentOnly, stranger)), (403, "acl-operator-only"));
+        }
+        assert!(of(AgentOnly, &named("ada@example.test")).is_ok() && of(AgentOnly, &operator).is_ok());
+        assert!(of(Public, &nobody).is_ok());
+    }
+
+    #[test]
     fn what_is_not_there_is_said_to_be_so() {
         let (chains, shelf, signing) = (Chains::default(), Shelf::default(), hosting());
-        let of = |asked: Value| status(run(audit(&chains, &shelf, &params(asked))));
+        let nobody = Caller::at([192, 0, 2, 1].into());
+        let asks = (Inspectable::AgentOnly, &nobody);
+        let of = |asked: Value| status(run(audit((&chains, &shelf), asks, &params(asked))));
         for wrong in
             [json!({}), json!({ "audit_id": 1 }), json!({ "audit_id": "" }), json!({ "audit_id": "F".repeat(64) })]
         {

@@ -14,6 +14,8 @@ use crate::{
 
 /// Maximum bytes of `state`.
 const LONGEST_STATE: usize = 2048;
+/// Maximum parameters of a request or a form.
+const MOST_PARAMETERS: usize = 64;
 /// Clients ask for refresh tokens by it, which they get anyway.
 const OFFLINE_ACCESS: &str = "offline_access";
 
@@ -70,16 +72,23 @@ impl Return {
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads a query or a form. `None`: a parameter is there twice (RFC 6749 §3.1). `several`: one that may be.
-    pub(crate) fn read(text: &[u8], several: &str) -> Option<Self> {
-        let mut all: Vec<(String, String)> = Vec::new();
+    /// Reads a query or a form. `several`: a parameter that may be there more than once.
+    ///
+    /// # Errors
+    ///
+    /// Another one is there twice (RFC 6749 §3.1), or there are more than [`MOST_PARAMETERS`].
+    pub(crate) fn read(text: &[u8], several: &str) -> Result<Self, &'static str> {
+        let (mut all, mut names): (Vec<(String, String)>, _) = (Vec::new(), HashSet::new());
         for (name, value) in url::form_urlencoded::parse(text) {
-            if name != several && all.iter().any(|(other, _)| *other == name) {
-                return None;
+            if name != several && !names.insert(name.to_string()) {
+                return Err("A parameter is there twice.");
+            }
+            if names.len() > MOST_PARAMETERS {
+                return Err("There are more than 64 parameters.");
             }
             all.push((name.into_owned(), value.into_owned()));
         }
-        Some(Self(all))
+        Ok(Self(all))
     }
 
     /// A parameter. An empty one counts as left out (RFC 6749 §3.1).
@@ -113,8 +122,8 @@ pub(crate) async fn asked(
     (documents, from): (&Documents, &Sources<'_>),
     query: &str,
 ) -> Result<AuthorizationRequest, Wrong> {
-    let twice = || Wrong::ToPerson("invalid_request", "A parameter is there twice.".into());
-    let given = Parameters::read(query.as_bytes(), "resource").ok_or_else(twice)?;
+    let wrong = |why: &str| Wrong::ToPerson("invalid_request", why.into());
+    let given = Parameters::read(query.as_bytes(), "resource").map_err(wrong)?;
     let id = given.get("client_id").unwrap_or_default();
     let client = documents.client(from, login, id).await.map_err(|untaken| match untaken {
         Untaken::Unknown => Wrong::ToPerson("invalid_client", "The client_id is not known here.".into()),
@@ -183,4 +192,20 @@ fn offered(settings: &Settings, scope: &str) -> Option<(Vec<Consent>, bool)> {
     let any = in_their_name(settings).any(&is_named);
     let offered = in_their_name(settings).filter(|capability| !any || is_named(capability));
     Some((offered.map(Consent::to).collect(), any))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_there_once_and_are_few() {
+        let read = |text: &str| Parameters::read(text.as_bytes(), "allow");
+        assert_eq!(read("a=1&b=&allow=x&allow=y").unwrap().get("a"), Some("1"));
+        assert_eq!(read("a=1&a=2").err(), Some("A parameter is there twice."));
+        let many = |count: usize| (0..count).map(|n| format!("p{n}=1&")).collect::<String>();
+        assert!(read(&many(64)).is_ok());
+        assert_eq!(read(&many(65)).err(), Some("There are more than 64 parameters."));
+        assert_eq!(read(&"allow=x&".repeat(100)).unwrap().all("allow").count(), 100);
+    }
 }

@@ -17,6 +17,8 @@ const REMEMBERED: Duration = Duration::from_secs(3600);
 
 /// What a person has allowed.
 pub(crate) struct Allowed {
+    /// The site that the person was asked by.
+    pub(crate) issuer: String,
     pub(crate) client: String,
     pub(crate) agent: String,
     pub(crate) verified: bool,
@@ -52,7 +54,7 @@ pub(crate) struct Use {
 ///
 /// The store is unavailable.
 pub(crate) async fn give(
-    records: &dyn Records,
+    (records, issuer): (&dyn Records, &str),
     ticket: &Ticket,
     capabilities: &[&Consent],
     cookies: &Cookies,
@@ -61,7 +63,7 @@ pub(crate) async fn give(
     let capabilities: Vec<Value> = capabilities.iter().map(|consent| consent.json()).collect();
     let given = records.now();
     let plain = json!({
-        "client": ticket.client, "agent": ticket.agent, "verified": ticket.verified,
+        "issuer": issuer, "client": ticket.client, "agent": ticket.agent, "verified": ticket.verified,
         "redirect_uri": ticket.redirect_uri, "challenge": ticket.challenge, "resource": ticket.resource,
         "capabilities": capabilities, "person": ticket.person, "cookies": STANDARD.encode(cookies.stored()),
         "given": given,
@@ -104,6 +106,7 @@ pub(crate) async fn find(records: &dyn Records, code: &Token) -> Result<Found, N
 fn read(value: &Value) -> Option<Allowed> {
     let text = |name: &str| value[name].as_str().map(str::to_owned);
     Some(Allowed {
+        issuer: text("issuer")?,
         client: text("client")?,
         agent: text("agent")?,
         verified: value["verified"] == true,

@@ -87,7 +87,7 @@ pub(crate) async fn decide(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor)
         return Err(foreign_form());
     }
     let bad = || Refusal::from(Fault::BadRequest).saying("The form has to say allow or deny.");
-    let form = Parameters::read(&request.body, "allow").ok_or_else(bad)?;
+    let form = Parameters::read(&request.body, "allow").map_err(|_| bad())?;
     let is_allowed = match form.get("decision") {
         Some("allow") => true,
         Some("deny") => false,
@@ -115,7 +115,7 @@ pub(crate) async fn decide(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor)
     if !visit::stand_for(desk, visitor, &visit.cookies, &ticket.person).await? {
         return Ok(plain(html::no_session(desk, words)));
     }
-    let code = code::give(desk.records, &ticket, &chosen, &visit.cookies).await.map_err(not_kept)?;
+    let code = code::give((desk.records, &login.issuer), &ticket, &chosen, &visit.cookies).await.map_err(not_kept)?;
     let Some(code) = code else { return Ok(plain(html::over(desk, words))) };
     // If it is not kept longer, the client registers anew when it asks again.
     let _ = registration::used(desk, login, &ticket.client, &ticket.person).await;

@@ -42,7 +42,7 @@ pub(crate) fn form(request: &Incoming<'_>) -> Result<Parameters, Answer> {
     if !media::essence(kind).eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return Err(refused("invalid_request", "The body has to be application/x-www-form-urlencoded."));
     }
-    Parameters::read(&request.body, "").ok_or_else(|| refused("invalid_request", "A parameter is there twice."))
+    Parameters::read(&request.body, "").map_err(|why| refused("invalid_request", why))
 }
 
 /// Answers a request for tokens.
@@ -86,6 +86,7 @@ async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<An
         code::Found::Valid(allowed, used) => (allowed, used),
     };
     let is_right = allowed.client == client
+        && allowed.issuer == login.issuer
         && form.get("redirect_uri").is_none_or(|uri| uri == allowed.redirect_uri)
         && pkce::verifies(verifier, &allowed.challenge);
     // The operator may have ended all of this client a moment ago.
@@ -103,7 +104,7 @@ async fn of_code(desk: &Desk<'_>, login: &Login, form: &Parameters) -> Result<An
     let known_as = pseudonym(desk, &allowed.person).await?;
     let (record, tokens) = made(login, &code, (&key, known_as), &allowed, now)?;
     for _ in 0..TRIES {
-        let mut list = List::of(records, &allowed.person).await?;
+        let mut list = List::of(records, &login.issuer, &allowed.person).await?;
         let ended = list.add(Listed {
             id: code.id,
             client: allowed.client.clone(),
@@ -181,11 +182,11 @@ fn made(
 ) -> Result<(LinkRecord, Tokens), NotKept> {
     let until = now + login.link_ttl.as_secs();
     let agent = (allowed.agent.as_str(), allowed.verified);
-    let mut record = LinkRecord::new(&allowed.client, agent, &allowed.capabilities, now, until)?;
+    let mut record = LinkRecord::new((&login.issuer, &allowed.client), agent, &allowed.capabilities, now, until)?;
     let sealed = Sealed { person: allowed.person.clone(), known_as, cookies: allowed.cookies.clone() };
     record.seal(code.id, key, &sealed)?;
     let tokens = Tokens::new(login, code.id, &record, now)?;
-    record.take(key, (&tokens.access, now + tokens.expires_in), &tokens.refresh, now)?;
+    record.take(key, (&tokens.access, now + tokens.expires_in, None), &tokens.refresh, now)?;
     Ok((record, tokens))
 }
 
@@ -203,7 +204,7 @@ async fn of_refresh_token(
     let (records, now) = (desk.records, desk.records.now());
     for _ in 0..TRIES {
         let Found { mut record, version, .. } = find(records, token.id).await?.ok_or_else(invalid_grant)?;
-        if record.until <= now || !login.takes(&record.client) {
+        if record.until <= now || record.issuer != login.issuer || !login.takes(&record.client) {
             return Err(invalid_grant());
         }
         let key = record.refreshed_by(&token, now).filter(|_| record.client == client);
@@ -213,10 +214,13 @@ async fn of_refresh_token(
             return Err(if record.has_given(&token) { replayed(desk, &token).await? } else { invalid_grant() });
         };
         let scope = scope(desk, &record.capabilities);
+        // Less may be asked for, and the next time all again (RFC 6749 §6).
         let asked = form.get("scope").unwrap_or_default().split(' ').filter(|scope| !scope.is_empty());
-        if asked.into_iter().any(|asked| !scope.contains(&asked)) {
+        let asked: Vec<&str> = asked.collect();
+        if asked.iter().any(|asked| !scope.contains(asked)) {
             return Err(refused("invalid_scope", "The person has not allowed that."));
         }
+        let only = (!asked.is_empty()).then(|| asked.iter().map(|scope| (*scope).to_owned()).collect());
         let link = record.open(token.id, key.clone()).ok_or_else(invalid_grant)?;
         if !is_signed_in(desk, visitor, &link).await? {
             if link.is_renewed(records).await {
@@ -226,10 +230,11 @@ async fn of_refresh_token(
             return Err(Answer::with_event(invalid_grant().reply, "ended"));
         }
         let tokens = Tokens::new(login, token.id, &record, now)?;
-        record.take(&key, (&tokens.access, now + tokens.expires_in), &tokens.refresh, now)?;
+        record.take(&key, (&tokens.access, now + tokens.expires_in, only), &tokens.refresh, now)?;
         let put = Put::Value(record.written(), lasts(record.until, now));
         let change = Change { key: token.id.place(), expect: Expect::Version(version), put };
         if let Committed::Done(_) = records.commit_safely(&[change]).await? {
+            let scope = if asked.is_empty() { scope } else { asked };
             return Ok(Answer::with_event(tokens.reply(&scope), "refreshed"));
         }
     }

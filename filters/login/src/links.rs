@@ -26,7 +26,7 @@ pub(crate) async fn show(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor), 
         let back = desk.compiled.settings.paths.links.path.as_str();
         return Ok((person_page::guarded(see_other(&visitor.sign_in_from(back))?), None));
     };
-    let list = List::of(desk.records, &visit.person.subject).await.map_err(not_kept)?;
+    let list = List::of(desk.records, &login.issuer, &visit.person.subject).await.map_err(not_kept)?;
     let uses = list.last_uses(desk.records).await.map_err(not_kept)?;
     let page = html::links(desk, words, &visit.person, (&list.links, &uses), &form_token(&visit));
     Ok((person_page::guarded(page), None))
@@ -38,16 +38,16 @@ pub(crate) async fn end_one(desk: &Desk<'_>, (login, visitor): (&Login, &Visitor
         return Err(foreign_form());
     }
     let visit = visit(desk, (login, visitor), request).await?;
-    let form = Parameters::read(&request.body, "").ok_or_else(foreign_form)?;
+    let form = Parameters::read(&request.body, "").map_err(|_| foreign_form())?;
     let visit = visit.filter(|visit| form.get("token") == Some(&form_token(visit))).ok_or_else(foreign_form)?;
-    let is_ended = ended(desk, &visit, form.get("link").unwrap_or_default()).await.map_err(not_kept)?;
+    let is_ended = ended((desk, login), &visit, form.get("link").unwrap_or_default()).await.map_err(not_kept)?;
     let back = see_other(&desk.compiled.settings.paths.links.path)?;
     Ok((person_page::guarded(back), is_ended.then_some("ended")))
 }
 
-async fn ended(desk: &Desk<'_>, visit: &Visit, handle: &str) -> Result<bool, NotKept> {
+async fn ended((desk, login): (&Desk<'_>, &Login), visit: &Visit, handle: &str) -> Result<bool, NotKept> {
     for _ in 0..TRIES {
-        let mut list = List::of(desk.records, &visit.person.subject).await?;
+        let mut list = List::of(desk.records, &login.issuer, &visit.person.subject).await?;
         let Some(at) = list.links.iter().position(|listed| listed.id.handle() == handle) else { return Ok(false) };
         let id = list.links.remove(at).id;
         end(desk.records, id).await?;

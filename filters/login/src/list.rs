@@ -29,13 +29,13 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Reads a person's list.
+    /// Reads a person's list at the site of this issuer.
     ///
     /// # Errors
     ///
     /// The store is unavailable.
-    pub(crate) async fn of(records: &dyn Records, person: &str) -> Result<Self, NotKept> {
-        let key = format!("oauth:person:{}", fingerprint(&[b"links of", person.as_bytes()]));
+    pub(crate) async fn of(records: &dyn Records, issuer: &str, person: &str) -> Result<Self, NotKept> {
+        let key = format!("oauth:person:{}", fingerprint(&[b"links of", issuer.as_bytes(), person.as_bytes()]));
         let found = records.get(&key).await?;
         let version = found.as_ref().map(|record| record.version);
         let value: Value = found.and_then(|record| serde_json::from_slice(&record.value).ok()).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Who visits a page of ours: the site is asked, with the visitor's own cookies.
 
+use std::borrow::Cow;
+
 use frontdesk_answers::Cookies;
 use frontdesk_base::{fault::Refusal, text::hex};
 use frontdesk_config::{Login, Visitor};
@@ -31,10 +33,11 @@ pub(crate) async fn visit(
     }
     let sent: Vec<_> = lines.iter().map(|line| (header::COOKIE, line.clone())).collect();
     let Some(person) = visitor::signed_in(desk, visitor, &sent).await? else { return Ok(None) };
-    let texts: Vec<&str> = lines.iter().filter_map(|line| line.to_str().ok()).collect();
-    let cookies = Cookies::sent_by_browser(texts.iter().copied(), &login.cookies);
-    let all = texts.join(";");
-    let named = if cookies.is_empty() { all.into_bytes() } else { cookies.stored() };
+    // Cookies of others may have any bytes in them.
+    let texts: Vec<Cow<'_, str>> = lines.iter().map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    let cookies = Cookies::sent_by_browser(texts.iter().map(Cow::as_ref), &login.cookies);
+    let all = || lines.iter().map(HeaderValue::as_bytes).collect::<Vec<_>>().join(&b';');
+    let named = if cookies.is_empty() { all() } else { cookies.stored() };
     let bound = hex(digest::digest(&digest::SHA256, &named).as_ref());
     Ok(Some(Visit { person, cookies, bound }))
 }

@@ -17,9 +17,10 @@ use frontdesk_filters::{
         Outside,
         address::{deliverable, is_loopback, is_public},
     },
+    media,
     site::{Settings, StoreHome},
 };
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use pingora::http::RequestHeader;
 use tokio::time::{sleep, timeout};
 use url::Url;
@@ -39,6 +40,10 @@ const LOOKED_UP: Duration = Duration::from_secs(1);
 const MOST_ADDRESSES: usize = 32;
 /// Keeps these connections apart from those to services that the operator declared.
 const GROUP: u64 = u64::MAX;
+
+fn says_json(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).is_some_and(media::is_json)
+}
 
 #[async_trait]
 impl Outside for Outbound {
@@ -63,6 +68,10 @@ impl Outside for Outbound {
             read.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")))
         };
         match read.await {
+            // Who may upload a picture to a host does not speak for it.
+            Ok(Whole { status: StatusCode::OK, headers, .. }) if !says_json(&headers) => {
+                Err("has another Content-Type than application/json".into())
+            }
             Ok(Whole { status: StatusCode::OK, cut: false, body, .. }) => Ok(body),
             Ok(Whole { status: StatusCode::OK, .. }) => Err(format!("has more than {most} bytes")),
             Ok(Whole { status, .. }) => Err(format!("is answered with {status}, not 200 OK")),

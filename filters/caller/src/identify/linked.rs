@@ -22,7 +22,7 @@ impl Callers {
         let login = self.login.as_ref()?;
         let token = presented(request)?;
         let opened = match records {
-            Some(records) => Link::open(records, token).await,
+            Some(records) => Link::open(records, token, &login.issuer).await,
             None => Err(Rejected::KeysAway),
         };
         // The operator takes some agents no longer.

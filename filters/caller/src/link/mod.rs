@@ -37,6 +37,7 @@ const TRIES: usize = 8;
 pub struct Link {
     id: LinkId,
     key: Key,
+    issuer: Arc<str>,
     /// The agent's client id.
     pub client: Arc<str>,
     /// How the agent is called, and whether that is verified.
@@ -64,19 +65,22 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Opens the link that an access token belongs to.
+    /// Opens the link that an access token of this issuer belongs to, for what the token is for.
     ///
     /// # Errors
     ///
-    /// The token is not valid, or its link has ended; or the store is unavailable ([`Rejected::KeysAway`]).
-    pub async fn open(records: &dyn Records, token: &str) -> Result<Arc<Self>, Rejected> {
+    /// The token is not valid here, or its link has ended; or the store is unavailable ([`Rejected::KeysAway`]).
+    pub async fn open(records: &dyn Records, token: &str, issuer: &str) -> Result<Arc<Self>, Rejected> {
         let token = Token::parse(token, Kind::Access).ok_or(Rejected::TokenNotValid)?;
         let found = find(records, token.id).await.map_err(|_| Rejected::KeysAway)?;
         // A client that asks again after this gets a new link, or hears that it has to ask the person.
         let Found { record, used, .. } = found.ok_or(Rejected::TokenExpired)?;
+        if record.issuer != issuer {
+            return Err(Rejected::TokenNotValid);
+        }
         let key = record.opened_by(&token, records.now())?;
         let link = record.open(token.id, key).ok_or(Rejected::TokenNotValid)?;
-        Ok(Arc::new(Self { used, ..link }))
+        Ok(Arc::new(Self { used, capabilities: record.allowed_to(&token).into(), ..link }))
     }
 
     /// Whether the person allowed a capability as it is declared now.
@@ -99,7 +103,7 @@ impl Link {
     /// Whom calls are counted and recorded as: the person together with the agent, so that a new link of the same two is
     /// the same caller.
     pub fn subject(&self) -> Subject {
-        Subject::named(&[b"link", self.person.as_bytes(), self.client.as_bytes()])
+        Subject::named(&[b"link", self.issuer.as_bytes(), self.person.as_bytes(), self.client.as_bytes()])
     }
 
     /// Stores the cookies that the site has renewed. `false`: the link has ended meanwhile.

@@ -25,20 +25,24 @@ struct Entry {
     hash: String,
     until: u64,
     key: String,
+    /// The ids of the capabilities that it is for; `None`: all that the person allowed.
+    only: Option<Vec<String>>,
 }
 
 impl Entry {
     fn of(token: &Token, until: u64, key: &Key) -> Result<Self, NotKept> {
-        Ok(Self { hash: token.hash(), until, key: key.sealed_with(&token.key(), token.id)? })
+        Ok(Self { hash: token.hash(), until, key: key.sealed_with(&token.key(), token.id)?, only: None })
     }
 
     fn read(value: &Value) -> Option<Self> {
         let text = |name: &str| value[name].as_str().map(str::to_owned);
-        Some(Self { hash: text("hash")?, until: value["until"].as_u64()?, key: text("key")? })
+        let only = value["only"].as_array();
+        let only = only.map(|only| only.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+        Some(Self { hash: text("hash")?, until: value["until"].as_u64()?, key: text("key")?, only })
     }
 
     fn json(&self) -> Value {
-        json!({ "hash": self.hash, "until": self.until, "key": self.key })
+        json!({ "hash": self.hash, "until": self.until, "key": self.key, "only": self.only })
     }
 
     fn is_of(&self, hash: &str) -> bool {
@@ -59,6 +63,8 @@ pub struct Sealed {
 /// A link as it is stored.
 #[derive(Debug, Clone)]
 pub struct LinkRecord {
+    /// The site that the person signed in at. Another site may have the same store, and gets nothing of it.
+    pub issuer: String,
     pub client: String,
     pub agent: String,
     pub verified: bool,
@@ -78,13 +84,14 @@ impl LinkRecord {
     ///
     /// There is no randomness.
     pub fn new(
-        client: &str,
+        (issuer, client): (&str, &str),
         (agent, verified): (&str, bool),
         capabilities: &[Consent],
         created: u64,
         until: u64,
     ) -> Result<Self, NotKept> {
         Ok(Self {
+            issuer: issuer.to_owned(),
             client: client.to_owned(),
             agent: agent.to_owned(),
             verified,
@@ -117,6 +124,7 @@ impl LinkRecord {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let text = |name: &str| value[name].as_str().map(str::to_owned);
         Some(Self {
+            issuer: text("issuer")?,
             client: text("client")?,
             agent: text("agent")?,
             verified: value["verified"] == true,
@@ -135,6 +143,7 @@ impl LinkRecord {
         let access: Vec<Value> = self.access.iter().map(Entry::json).collect();
         let capabilities: Vec<Value> = self.capabilities.iter().map(Consent::json).collect();
         let record = json!({
+            "issuer": self.issuer,
             "client": self.client, "agent": self.agent, "verified": self.verified, "capabilities": capabilities,
             "created": self.created, "until": self.until, "access": access, "marks": hex(&self.marks.0),
             "refresh": self.refresh.as_ref().map(Entry::json), "sealed": self.sealed,
@@ -155,17 +164,24 @@ impl LinkRecord {
         Ok(())
     }
 
-    /// Takes new tokens. The refresh token before is valid no more; access tokens are until they end.
+    /// Takes new tokens. The refresh token before is valid no more; access tokens are until they end. `only`: what the access
+    /// token is for, if it is for less than the person allowed.
     ///
     /// # Errors
     ///
     /// There is no randomness.
-    pub fn take(&mut self, key: &Key, access: (&Token, u64), refresh: &Token, now: u64) -> Result<(), NotKept> {
+    pub fn take(
+        &mut self,
+        key: &Key,
+        (access, until, only): (&Token, u64, Option<Vec<String>>),
+        refresh: &Token,
+        now: u64,
+    ) -> Result<(), NotKept> {
         self.access.retain(|entry| entry.until > now);
         while self.access.len() >= MOST_ACCESS {
             self.access.remove(0);
         }
-        self.access.push(Entry::of(access.0, access.1, key)?);
+        self.access.push(Entry { only, ..Entry::of(access, until, key)? });
         self.refresh = Some(Entry::of(refresh, self.until, key)?);
         Ok(())
     }
@@ -190,6 +206,14 @@ impl LinkRecord {
         Key::opened_with(&token.key(), token.id, &entry.key).ok_or(Rejected::TokenNotValid)
     }
 
+    /// The part of what the person allowed that an access token is for.
+    pub fn allowed_to(&self, token: &Token) -> Vec<Consent> {
+        let hash = token.hash();
+        let only = self.access.iter().find(|entry| entry.is_of(&hash)).and_then(|entry| entry.only.as_ref());
+        let is_in = |consent: &&Consent| only.is_none_or(|only| only.contains(&consent.id));
+        self.capabilities.iter().filter(is_in).cloned().collect()
+    }
+
     /// The key of the link, from the refresh token that is valid now; `None`: it is an earlier one, or none.
     pub fn refreshed_by(&self, token: &Token, now: u64) -> Option<Key> {
         let entry = self.refresh.as_ref().filter(|entry| entry.is_of(&token.hash()) && entry.until > now)?;
@@ -203,6 +227,7 @@ impl LinkRecord {
         Some(Link {
             id,
             key,
+            issuer: self.issuer.as_str().into(),
             client: self.client.as_str().into(),
             agent: self.agent.as_str().into(),
             verified: self.verified,

@@ -1,12 +1,16 @@
 //! What tokens open, and what the store shows.
 
 use frontdesk_base::text::hex;
+use frontdesk_state::testing::{Shelf, run};
+use serde_json::json;
 
 use super::*;
 
+const ISSUER: &str = "https://site.test";
+
 fn made() -> (LinkRecord, LinkId, Key, Token, Token) {
     let (id, key) = (LinkId::new().unwrap(), Key::new().unwrap());
-    let mut record = LinkRecord::new("client", ("Agent", true), &[], 100, 1000).unwrap();
+    let mut record = LinkRecord::new((ISSUER, "client"), ("Agent", true), &[], 100, 1000).unwrap();
     let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), record.refresh_token(id).unwrap());
     record
         .seal(
@@ -15,7 +19,7 @@ fn made() -> (LinkRecord, LinkId, Key, Token, Token) {
             &Sealed { person: "ada-lovelace".into(), known_as: "person-1".into(), cookies: b"sid=secret".to_vec() },
         )
         .unwrap();
-    record.take(&key, (&access, 200), &refresh, 100).unwrap();
+    record.take(&key, (&access, 200, None), &refresh, 100).unwrap();
     (LinkRecord::read(&record.written()).unwrap(), id, key, access, refresh)
 }
 
@@ -35,6 +39,34 @@ fn only_its_own_tokens_open_a_link() {
     // The same sealed text under another link's id.
     let key = record.opened_by(&access, 150).unwrap();
     assert!(record.open(LinkId::new().unwrap(), key).is_none());
+}
+
+#[test]
+fn a_token_is_of_one_issuer() {
+    let (record, id, _, access, _) = made();
+    let shelf = Shelf::default();
+    let put = Put::Value(record.written(), std::time::Duration::from_secs(60));
+    run(shelf.commit(&[Change { key: id.place(), expect: Expect::Absent, put }])).unwrap();
+    let opened = |issuer| run(Link::open(&shelf, &access.text(), issuer));
+    assert_eq!(opened("https://other.test").unwrap_err(), Rejected::TokenNotValid);
+    // The clock of this store is the system's, so the token has ended.
+    assert_eq!(opened(ISSUER).unwrap_err(), Rejected::TokenExpired);
+}
+
+#[test]
+fn a_token_may_be_for_less_than_the_person_allowed() {
+    let (mut record, id, key, first, _) = made();
+    let consent = |id: &str| {
+        let said = json!([{ "id": id, "acts": 1, "risk": 1, "confirmed": false, "request": "" }]);
+        Consent::read_all(&said).unwrap()
+    };
+    record.capabilities = [consent("orders.list"), consent("orders.place")].concat();
+    let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), record.refresh_token(id).unwrap());
+    record.take(&key, (&access, 300, Some(vec!["orders.list".into()])), &refresh, 120).unwrap();
+    let record = LinkRecord::read(&record.written()).unwrap();
+    let ids = |token: &Token| record.allowed_to(token).into_iter().map(|consent| consent.id).collect::<Vec<_>>();
+    assert_eq!(ids(&access), ["orders.list"]);
+    assert_eq!(ids(&first), ["orders.list", "orders.place"]);
 }
 
 #[test]
@@ -58,13 +90,14 @@ fn rotation_leaves_one_refresh_token_and_few_access_tokens() {
     let (mut record, id, key, first, old) = made();
     for _ in 0..4 {
         let (access, refresh) = (Token::new(Kind::Access, id).unwrap(), record.refresh_token(id).unwrap());
-        record.take(&key, (&access, 300), &refresh, 120).unwrap();
+        record.take(&key, (&access, 300, None), &refresh, 120).unwrap();
         assert!(record.opened_by(&access, 150).is_ok() && record.refreshed_by(&refresh, 150).is_some());
     }
     assert!(record.refreshed_by(&old, 150).is_none());
     let again = |token: &Token| Token::parse(&token.text(), Kind::Refresh).unwrap();
     assert!(record.has_given(&again(&old)), "an earlier one is known");
-    let of_another = LinkRecord::new("client", ("Agent", true), &[], 100, 1000).unwrap().refresh_token(id).unwrap();
+    let of_another =
+        LinkRecord::new((ISSUER, "client"), ("Agent", true), &[], 100, 1000).unwrap().refresh_token(id).unwrap();
     assert!(!record.has_given(&again(&of_another)), "an invented one is not");
     assert!(record.opened_by(&first, 150).is_err(), "the oldest of too many");
 }

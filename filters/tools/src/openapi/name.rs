@@ -1,6 +1,8 @@
 //! Names for the parts of a document in a declaration: ids, paths, schema names, and one-line texts.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+use crate::lines::is_unseen;
 
 /// Maximum length of an id: with a prefix it is still a name for agents, which has at most 64.
 pub(super) const LONGEST: usize = 62;
@@ -11,29 +13,35 @@ pub(super) const DESCRIPTION: usize = 240;
 
 /// The used names, each once.
 #[derive(Default)]
-pub(super) struct Taken(HashSet<String>);
+pub(super) struct Taken {
+    names: HashSet<String>,
+    /// The last number that was given to names that begin so. With it a thousand equal names are numbered in one pass.
+    numbers: HashMap<String, u32>,
+}
 
 impl Taken {
     /// With some names that are taken already.
     pub(super) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(names.into_iter().map(str::to_owned).collect())
+        Self { names: names.into_iter().map(str::to_owned).collect(), ..Self::default() }
     }
 
     /// Takes a name; whether it was free.
     pub(super) fn take(&mut self, name: impl Into<String>) -> bool {
-        self.0.insert(name.into())
+        self.names.insert(name.into())
     }
 
     /// The name, or the same with a number in place of its end, within this length.
     pub(super) fn unique_within(&mut self, name: String, most: usize) -> String {
+        /// Room for the number.
+        const NUMBER: usize = 6;
         if self.take(name.as_str()) {
             return name;
         }
-        let numbered = (2..).map(|number: u32| {
+        let beginning = at_word(&name, most.saturating_sub(NUMBER)).to_owned();
+        self.numbered(beginning, |number| {
             let end = format!("_{number}");
             format!("{}{end}", at_word(&name, most.saturating_sub(end.len())))
-        });
-        numbered.into_iter().find(|name| self.take(name.as_str())).unwrap_or(name)
+        })
     }
 
     /// The name, or the same with a number appended.
@@ -41,8 +49,18 @@ impl Taken {
         if self.take(name.as_str()) {
             return name;
         }
-        let mut numbered = (2..).map(|number: u32| format!("{name}{between}{number}"));
-        numbered.find(|name| self.take(name.as_str())).unwrap_or(name)
+        self.numbered(name.clone(), |number| format!("{name}{between}{number}"))
+    }
+
+    fn numbered(&mut self, beginning: String, name: impl Fn(u32) -> String) -> String {
+        let number = self.numbers.entry(beginning).or_insert(1);
+        loop {
+            *number += 1;
+            let name = name(*number);
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }
 
@@ -154,8 +172,10 @@ pub(super) fn pieces(path: &str) -> Vec<Result<&str, &str>> {
     let mut pieces = Vec::new();
     let (mut rest, mut from) = (path, 0);
     while let Some(open) = rest[from..].find('{').map(|at| at + from) {
-        let name = rest[open + 1..].split_once('}').map(|(name, _)| name).filter(|name| !name.contains(['/', '{']));
-        match name {
+        // No further than the next brace or slash, so that a path of nothing but braces is read once.
+        let after = &rest[open + 1..];
+        let end = after.find(['}', '/', '{']).filter(|end| after[*end..].starts_with('}'));
+        match end.map(|end| &after[..end]) {
             Some(name) => {
                 pieces.extend([Ok(&rest[..open]), Err(name)]);
                 (rest, from) = (&rest[open + name.len() + 2..], 0);
@@ -254,13 +274,6 @@ pub(super) fn few(notes: Vec<String>) -> Vec<String> {
     few
 }
 
-/// Control characters, line separators, and characters that change the text direction.
-pub(crate) fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 fn bounded(mut text: String, most: usize) -> String {
     while text.len() > most {
         text.pop();
@@ -271,6 +284,26 @@ fn bounded(mut text: String, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_names_are_numbered_in_one_pass() {
+        let mut taken = Taken::with(["list_2"]);
+        let names: Vec<String> = (0..4).map(|_| taken.unique_within("list".into(), LONGEST)).collect();
+        assert_eq!(names, ["list", "list_3", "list_4", "list_5"]);
+        let long = "a".repeat(LONGEST);
+        let names: HashSet<String> = (0..20_000).map(|_| taken.unique_within(long.clone(), LONGEST)).collect();
+        assert!(names.len() == 20_000 && names.iter().all(|name| name.len() <= LONGEST));
+        assert_eq!((taken.unique("A".into(), " "), taken.unique("A".into(), " ")), ("A".into(), "A 2".into()));
+    }
+
+    #[test]
+    fn a_path_of_braces_is_read_once() {
+        assert_eq!(pieces("/a/{id}/b"), [Ok("/a/"), Err("id"), Ok("/b")]);
+        assert_eq!(pieces("/{a{b}"), [Ok("/{a"), Err("b"), Ok("")]);
+        assert_eq!(pieces("/{a/b}"), [Ok("/{a/b}")]);
+        let braces = "{".repeat(200_000);
+        assert_eq!(pieces(&braces), [Ok(braces.as_str())]);
+    }
 
     #[test]
     fn identifiers_are_predictable() {

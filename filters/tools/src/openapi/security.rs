@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{name, operation::Operation, walk::looks_up};
+use crate::lines::is_unseen;
 
 /// The authentication that a capability needs.
 #[derive(Default)]
@@ -121,7 +122,7 @@ fn absolute(text: &str, base: Option<&Url>) -> Option<String> {
 }
 
 fn is_scope(scope: &str) -> bool {
-    !scope.trim().is_empty() && !scope.contains("${") && !scope.chars().any(name::is_unseen)
+    !scope.trim().is_empty() && !scope.contains("${") && !scope.chars().any(is_unseen)
 }
 
 /// The needs of an operation. A missing statement is no permission: an action then needs an authenticated caller.

@@ -53,7 +53,7 @@ fn declared(imported: &Imported) -> Declaration {
     assert!(!format!("{:?}", declaration.contract).contains("LEAKED"), "{}", imported.text);
     assert_eq!(imported.capabilities, declaration.settings.capabilities.len());
     assert_eq!(imported.text.matches("# review: ").count(), imported.reviews);
-    assert!(imported.text.chars().all(|c| c == '\n' || !super::name::is_unseen(c)));
+    assert!(imported.text.chars().all(|c| c == '\n' || !crate::lines::is_unseen(c)));
     declaration
 }
 
