@@ -123,9 +123,9 @@ async fn login_a_refreshed_token_is_for_no_more_than_was_asked() {
     assert_eq!(text(&narrow, "scope"), "orders");
     assert_answer(&stage.called("orders", text(&narrow, "access_token")).await, 200, "asked for");
     assert_eq!(stage.called("book", text(&narrow, "access_token")).await.status, 403);
-    assert_answer(&stage.called("book", text(&given, "access_token")).await, 200, "the token before is as it was");
+    assert_answer(&stage.called("book", text(&given, "access_token")).await, 201, "the token before is as it was");
     let wide = refresh(text(&narrow, "refresh_token").to_owned(), "").await;
-    assert_answer(&stage.called("book", text(&wide, "access_token")).await, 200, "all again");
+    assert_answer(&stage.called("book", text(&wide, "access_token")).await, 201, "all again");
 }
 
 /// A cookie of somebody else, with bytes that are not ASCII, keeps nobody from signing in.
