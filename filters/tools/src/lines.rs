@@ -66,7 +66,7 @@ impl Lines {
     pub(crate) fn entry(&mut self, key: &str, value: &Value, review: &str) {
         let _ = write!(self.text, "{key} = ");
         inline(&mut self.text, value);
-        let changed = is_changed(value).then_some("a \"${\" is taken apart, or it would be replaced");
+        let changed = is_changed(value).then_some("a \"${\" was changed, because a configuration replaces it");
         for review in changed.into_iter().chain((!review.is_empty()).then_some(review)) {
             self.reviews += 1;
             let _ = write!(self.text, " # review: {review}");

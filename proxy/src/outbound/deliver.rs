@@ -248,6 +248,15 @@ mod tests {
     use super::*;
     use crate::{live::Live, metrics::Metrics, source::Source};
 
+    #[test]
+    fn only_json_describes_a_client() {
+        let says = |kind: &'static str| {
+            says_json(&HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]))
+        };
+        assert!(says("application/json; charset=utf-8") && says("application/client+json"));
+        assert!(!says("image/png") && !says("text/plain") && !says_json(&HeaderMap::new()));
+    }
+
     /// A client that delivers under a configuration with these lines.
     fn delivering(lines: &str) -> Arc<Outbound> {
         let text = format!("[upstream]\nurl = \"http://127.0.0.1:9\"\n{lines}");
