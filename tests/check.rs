@@ -70,7 +70,7 @@ fn check_explains_the_trap_of_verbs_in_paths() {
     assert_eq!(checked.code, 1, "{}", checked.said);
     let explained = "frontdesk.toml:6: capabilities[0].agtp.path: \"/orders/{id}/can-cel\" has the segment \"can-cel\", \
                      which is the verb CANCEL in another spelling; a path says what, the verb before it what is done; \
-                     write path = \"/orders/{id}\" and method = \"CANCEL\"";
+                     write path = \"/orders/{id}\" and method = \"CANCEL\" (in capability \"orders.cancel\")";
     assert!(checked.said.contains(explained), "{}", checked.said);
     let shop = check(include_str!("../conf/verbs.toml"));
     assert_eq!(shop.code, 0, "{}", shop.said);

@@ -13,7 +13,7 @@ use http::{HeaderValue, Method, Response, Version, header, response};
 use pingora::{ErrorType, OrErr, http::ResponseHeader, proxy::Session};
 use tokio::sync::Semaphore;
 
-use crate::{accept, live::Running};
+use crate::{accept, running::Running};
 
 /// A request body up to this size is read to its end before the answer, so that the connection can be reused.
 const DRAINED: u64 = 64 * 1024;

@@ -161,7 +161,8 @@ async fn serve(
     let files = descriptors::raised();
     let connections = descriptors::connections(settings.protection.max_connections, files);
     let gate = Gate::new(live.clone(), metrics.clone(), connections, drain.clone());
-    outbound.deliver_for(&live);
+    let configurations = live.clone();
+    outbound.deliver_for(move || configurations.current(), metrics.clone());
     let traces = Traces::start(&outbound, &metrics);
     let processes = Arc::new(Processes::new());
     let errands = BackgroundTasks::new();

@@ -1,5 +1,6 @@
 //! The library's phases, a few lines each: what happens when, and who decides it.
 
+mod abandon;
 mod accounting;
 pub(crate) mod address;
 pub(crate) mod answer_head;
@@ -15,9 +16,11 @@ pub(crate) mod head;
 pub mod inflight;
 mod make;
 mod reader_pace;
+pub(crate) mod request_id;
 mod response_head;
 mod serve;
-mod upload;
+mod slow_clients;
+mod upload_pace;
 mod worker_threads;
 
 use std::{

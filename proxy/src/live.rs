@@ -9,7 +9,6 @@ mod learned;
 mod next;
 mod reading;
 mod retired_harnesses;
-mod running;
 
 use std::{
     io,
@@ -35,6 +34,7 @@ use crate::{
     handoff::Handoff,
     metrics::Metrics,
     outbound::Outbound,
+    running::{Homes, Running},
     source::{Source, lines as told},
     sys::give_back,
     upstream::Pool,
@@ -46,8 +46,6 @@ pub use failure::Failure;
 use next::{open_audit, open_harness};
 pub use reading::{Reading, Stage, shown};
 use retired_harnesses::RetiredHarnesses;
-use running::Homes;
-pub use running::Running;
 
 /// The running configuration, and the means to replace it.
 pub struct Live {
@@ -144,11 +142,6 @@ impl Live {
     /// Borrows the configuration for a moment, which is cheaper than cloning the pointer.
     pub fn look<T>(&self, at: impl FnOnce(&Running) -> T) -> T {
         at(&self.current.load())
-    }
-
-    /// The metrics of the process.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
     }
 
     /// The pages of the site that the crawler has read so far.

@@ -38,6 +38,7 @@ mod pingora_head;
 mod process;
 mod reader;
 mod rewrite;
+mod running;
 mod socket;
 mod source;
 mod sys;

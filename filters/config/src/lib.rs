@@ -241,6 +241,9 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, keys: Keys, review: boo
     rules_firewall::rules(&raw.root, base, &files, &mut found);
     let declared = Declared { root: &raw.root, settings: &settings, schemas: &schemas, keys };
     keys.0.iter().for_each(|extension| (extension.check)(&declared, &mut found));
+    let capabilities = raw.root.get("capabilities").map_or(&[][..], Item::items);
+    let id = |place: usize| capabilities.get(place)?.get("id").filter(|id| !id.replaced)?.str();
+    found.name_capabilities(id);
     let findings = found.into_sorted_without(&raw.replaced);
     if findings.iter().any(Mistake::is_fatal) {
         return Err(Refused::Mistakes(findings));
@@ -264,6 +267,7 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, keys: Keys, review: boo
     if review {
         rules_policy::remarks(&raw.root, &declaration.settings, contract_alone, &mut remarks);
     }
+    remarks.name_capabilities(id);
     Ok(Review { declaration, contract_alone, remarks: remarks.into_sorted_without(&raw.replaced) })
 }
 

@@ -17,6 +17,8 @@ pub struct Mistake {
     pub line: usize,
     /// Dotted path such as `capabilities[2].upstream.method` (counted from 0); empty for the whole file.
     pub key: String,
+    /// The id of the capability that the key belongs to.
+    pub capability: Option<String>,
     /// What is wrong; never contains a value from the environment or from another file.
     pub what: String,
     /// Advice.
@@ -54,8 +56,11 @@ impl fmt::Display for Mistake {
             write!(out, "{}: ", unsteered(&self.key))?;
         }
         out.write_str(&unsteered(&self.what))?;
-        match &self.hint {
-            Some(hint) => write!(out, "; {}", unsteered(hint)),
+        if let Some(hint) = &self.hint {
+            write!(out, "; {}", unsteered(hint))?;
+        }
+        match &self.capability {
+            Some(id) => write!(out, " (in capability \"{}\")", unsteered(id)),
             None => Ok(()),
         }
     }
@@ -81,6 +86,14 @@ impl Findings {
         self.add(Severity::Warning, line, key, what.into())
     }
 
+    /// Adds its id to each finding about a capability; `id` gets the place in the list, counted from 0.
+    pub(super) fn name_capabilities<'a>(&mut self, id: impl Fn(usize) -> Option<&'a str>) {
+        for mistake in &mut self.found {
+            let place = mistake.key.strip_prefix("capabilities[").and_then(|rest| rest.split_once(']'));
+            mistake.capability = place.and_then(|(place, _)| id(place.parse().ok()?)).map(str::to_owned);
+        }
+    }
+
     /// All findings, sorted by line.
     pub fn into_sorted(mut self) -> Vec<Mistake> {
         self.found.sort_by_key(|mistake| mistake.line);
@@ -98,8 +111,15 @@ impl Findings {
     }
 
     fn add(&mut self, severity: Severity, line: usize, key: impl fmt::Display, what: String) -> &mut Mistake {
-        let mistake = Mistake { severity, file: self.file.clone(), line, key: key.to_string(), what, hint: None };
-        self.found.push(mistake);
+        self.found.push(Mistake {
+            severity,
+            file: self.file.clone(),
+            line,
+            key: key.to_string(),
+            capability: None,
+            what,
+            hint: None,
+        });
         let last = self.found.len() - 1;
         &mut self.found[last]
     }
@@ -162,6 +182,17 @@ mod tests {
         assert_eq!(lines[0], "frontdesk.toml: warning: nothing is declared");
         assert_eq!(lines[1], "frontdesk.toml:12: upstream.urll: unknown key; did you mean \"url\"?");
         assert_eq!(lines[2], "frontdesk.toml:13: log.\u{fffd}[2Ja\u{fffd}b: unknown key");
+    }
+
+    #[test]
+    fn a_mistake_in_a_capability_names_it() {
+        let mut found = Findings::new("frontdesk.toml".into());
+        found.mistake(3, "capabilities[1].endpoint", "is no path").hint("start it with /");
+        found.mistake(9, "capabilities[7]", "is no table");
+        found.name_capabilities(|place| ["search", "book"].get(place).copied());
+        let lines: Vec<_> = found.into_sorted().iter().map(Mistake::to_string).collect();
+        let named = "frontdesk.toml:3: capabilities[1].endpoint: is no path; start it with / (in capability \"book\")";
+        assert_eq!(lines, [named, "frontdesk.toml:9: capabilities[7]: is no table"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use pingora::protocols::http::ServerSession;
 use serde_json::{Value, json};
 
 use super::{Admin, Answer, body, guard, json_answer, not_allowed, problem};
-use crate::live::Running;
+use crate::running::Running;
 
 const HOW: &str = "Send {\"answer\": \"…\", \"data\": {…}}, {\"decision\": \"approve\"}, or \
                    {\"decision\": \"reject\", \"reason\": \"…\"}.";

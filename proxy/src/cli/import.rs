@@ -1,9 +1,7 @@
 //! `frontdesk import`: turns a description of the site's interface into a first configuration.
 
 use std::{
-    fs::OpenOptions,
     io::{self, IsTerminal, Write},
-    path::Path,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -14,7 +12,7 @@ use frontdesk_tools::{
 };
 use http::StatusCode;
 
-use super::{Import, import_site};
+use super::{Import, import_site, new_file::write};
 use crate::outbound::Outbound;
 
 /// The largest accepted document in bytes.
@@ -140,19 +138,6 @@ fn asked<T>(exchange: impl Future<Output = Result<T, String>>) -> Result<T, Stri
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|e| e.to_string())?.block_on(exchange)
-}
-
-/// Writes the file; replaces an existing one only with `--force`.
-pub(super) fn write(file: &Path, text: &[u8], force: bool) -> Result<(), String> {
-    let mut options = OpenOptions::new();
-    let options = match force {
-        true => options.write(true).create(true).truncate(true),
-        false => options.write(true).create_new(true),
-    };
-    options.open(file).and_then(|mut file| file.write_all(text)).map_err(|e| match e.kind() {
-        io::ErrorKind::AlreadyExists => "exists already; use --force to overwrite it".to_owned(),
-        _ => format!("cannot be written: {e}"),
-    })
 }
 
 fn tell(args: &Import, imported: &Imported) {

@@ -12,7 +12,7 @@ use frontdesk_tools::{
 };
 use http::header;
 
-use super::{Import, import::write};
+use super::{Import, new_file::write};
 use crate::{boot, outbound::Outbound};
 
 /// How long one page may take, and how long is waited between two.

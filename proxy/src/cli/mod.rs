@@ -22,6 +22,8 @@ mod inspect;
 mod left_out;
 mod man;
 mod manual;
+#[cfg(feature = "tools")]
+mod new_file;
 mod run;
 
 use std::{

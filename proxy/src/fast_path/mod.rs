@@ -34,8 +34,8 @@ use crate::{
         ctx::{Ctx, Over},
         events, failure, head as front_head,
     },
-    live::Running,
     rewrite::PageBody,
+    running::Running,
 };
 use plain_request::{Sent, check_stream, plain};
 use relay::Relay;

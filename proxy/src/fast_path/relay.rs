@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     front::{Front, address, answer_head, ctx::Ctx},
-    live::Running,
     pingora_head::response_header,
     rewrite::{self, Asked, PageBody},
+    running::Running,
     upstream::{Backend, Exchange, Place, PooledConn, UNRESOLVED},
 };
 

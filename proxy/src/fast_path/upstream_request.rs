@@ -7,8 +7,8 @@ use pingora::Result;
 use super::plain_request::Sent;
 use crate::{
     front::{ctx::Ctx, forwarding::UpstreamHeaders, head::forward},
-    live::Running,
     rewrite::{self, Asked},
+    running::Running,
     upstream::Backend,
 };
 

@@ -18,12 +18,9 @@ use http::{HeaderMap, HeaderValue, header};
 
 use super::{Connection, Frames};
 use crate::{
-    front::{
-        call::{Work, request_id},
-        forwarding::ForwardingContext,
-    },
-    live::Running,
+    front::{call::Work, forwarding::ForwardingContext, request_id::request_id},
     outbound::Visited,
+    running::Running,
     traces::Trace,
 };
 

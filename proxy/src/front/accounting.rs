@@ -2,40 +2,45 @@
 
 use std::time::{Duration, Instant};
 
+use frontdesk_filters::Fault;
 use pingora::Error;
 
 use super::{
     Front,
+    abandon::Unaccounted,
     ctx::{Ctx, Over},
-    failure, head,
+    failure::Failure,
+    head,
+    reader_pace::ReaderWatch,
+    upload_pace::UploadWatch,
 };
 use crate::{
     accept::ConnInfo,
     access::Line,
     engine::Engine,
     error_text::ErrorText,
-    live::Running,
     metrics::recent_activity::{What, Who},
+    running::Running,
     traces::Trace,
     upstream::advice,
 };
 
 impl Front {
     /// Tells the operator about a request that an upstream failed. What clients do, or leave undone, is not news.
-    pub(crate) fn report(&self, ctx: &Ctx, e: &Error, failure: failure::Failure) {
+    pub(crate) fn report(&self, ctx: &Ctx, e: &Error, failure: Failure) {
         let upstream = ctx.upstream_label();
         match failure {
-            failure::Failure::Client => tracing::debug!(error = %ErrorText(e), "a client left"),
-            failure::Failure::SlowUpload | failure::Failure::SlowReader => {
+            Failure::Client => tracing::debug!(error = %ErrorText(e), "a client left"),
+            Failure::SlowUpload | Failure::SlowReader => {
                 let reason = failure.reason();
                 self.metrics.rejected(reason);
                 tracing::debug!(reason, error = %ErrorText(e), "a client was too slow, and its request was ended");
             }
-            failure::Failure::Fault(fault) if fault.status().is_client_error() => {
+            Failure::Fault(fault) if fault.status().is_client_error() => {
                 self.metrics.rejected(fault.reason());
                 tracing::debug!(reason = fault.reason(), error = %ErrorText(e), "a client's request could not be carried out");
             }
-            failure::Failure::Fault(fault) => {
+            Failure::Fault(fault) => {
                 self.metrics.upstream_errors.with_label_values(&[fault.reason()]).inc();
                 tracing::warn!(upstream, reason = fault.reason(), error = %ErrorText(e), advice = advice(e), "a request failed");
             }
@@ -109,5 +114,34 @@ impl Front {
         if logs {
             self.access.write(&line);
         }
+    }
+}
+
+impl Drop for Ctx {
+    /// Accounts for a request that was abandoned: the library calls no phase after that.
+    fn drop(&mut self) {
+        let Some(unaccounted) = self.unaccounted.take() else { return };
+        let Unaccounted { front, request, status, mut received, limit } = *unaccounted;
+        let mut sent = self.answer_bytes;
+        if let Some(upload) = self.upload.take().filter(UploadWatch::is_too_slow) {
+            received = upload.bytes();
+            self.error = Some(Failure::SlowUpload.reason());
+            front.metrics.rejected(Failure::SlowUpload.reason());
+        } else if let Some(reading) = self.reading.take().filter(ReaderWatch::is_too_slow) {
+            sent = reading.bytes();
+            self.error = Some(Failure::SlowReader.reason());
+            front.metrics.rejected(Failure::SlowReader.reason());
+        } else if limit.is_some_and(|limit| self.upstream_began.is_some_and(|began| began.elapsed() >= limit)) {
+            let (upstream, reason) = (self.upstream_label(), Fault::GatewayTimeout.reason());
+            front.metrics.upstream_errors.with_label_values(&[reason]).inc();
+            let advice = "see what keeps it from beginning the answer, or raise upstream.read_timeout";
+            tracing::warn!(upstream, reason, advice, "an upstream did not begin an event stream or an upgrade in time");
+            self.error = Some(reason);
+        } else if !self.answered_early && limit.is_none() {
+            return;
+        }
+        let over = Over { request: &request, status, at: Instant::now(), received, sent, page: None };
+        let running = self.running(&front.live);
+        front.account(&over, self, &running);
     }
 }

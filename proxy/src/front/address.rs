@@ -15,7 +15,7 @@ use pingora::{
 };
 
 use super::head::{authority, said_to_be_tls};
-use crate::{accept::ConnInfo, live::Running};
+use crate::{accept::ConnInfo, running::Running};
 
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 

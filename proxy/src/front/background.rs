@@ -15,8 +15,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use self::permitted::Waiting;
 use super::Front;
 use crate::{
-    live::Running,
     outbound::{Carrier, Told, UpstreamTimings},
+    running::Running,
     traces::{Place, Span},
 };
 

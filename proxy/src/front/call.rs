@@ -6,26 +6,20 @@ use frontdesk_filters::{
     About, Fault, Incoming, Reply, Serve, Served, Serving, accept,
     caller::Caller,
     desk::{Account, Turned, audit::Audit},
-    fresh_id,
 };
-use frontdesk_http1::field::FixedName;
-use http::{HeaderMap, HeaderName};
 
 use super::{
     Front,
     background::TaskContext,
     forwarding::{ForwardingContext, value},
     inflight::InflightLimit,
+    request_id::REQUEST_ID,
 };
 use crate::{
-    live::Running,
     outbound::{Carrier, UpstreamTimings, Visited},
+    running::Running,
     traces::{Place, Span},
 };
-
-pub(crate) static REQUEST_ID: FixedName = FixedName::new(HeaderName::from_static("x-request-id"), "X-Request-Id");
-/// The longest name of a request that is taken from a client, in bytes.
-const LONGEST_ID: usize = 128;
 
 /// What is done at the desk.
 pub(crate) enum Work {
@@ -156,15 +150,4 @@ impl Front {
         let account = running.snapshot.turned_away(&turned, reason, audit);
         self.metrics.called(&account.capability, account.decision, account.duration);
     }
-}
-
-/// The client's name for its request, or one of ours.
-pub(crate) fn request_id(headers: &HeaderMap) -> String {
-    theirs(headers).map_or_else(|| fresh_id().hyphenated().encode_lower(&mut [0; 36]).to_owned(), str::to_owned)
-}
-
-/// The client's name for its request, where it can be taken as it is.
-pub(crate) fn theirs(headers: &HeaderMap) -> Option<&str> {
-    let fits = |id: &&str| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_graphic());
-    headers.get(&REQUEST_ID.name).and_then(|value| value.to_str().ok()).filter(fits)
 }

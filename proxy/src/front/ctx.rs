@@ -9,16 +9,21 @@ use std::{
 use frontdesk_filters::{Decision, Serve, caller::Caller, discovery::links};
 use http::{StatusCode, Version, header};
 use pingora::http::RequestHeader;
-use tokio::task::AbortHandle;
 
-use super::{call, early_answer::Unaccounted, reader_pace::ReaderWatch, upload::UploadWatch};
+use super::{
+    abandon::{AbandonTimer, Unaccounted},
+    reader_pace::ReaderWatch,
+    request_id,
+    upload_pace::UploadWatch,
+};
 use crate::{
     accept::ConnInfo,
     access::Line,
     engine::{Engine, LeftFastPath},
-    live::{Live, Running},
+    live::Live,
     outbound::PageMemory,
     rewrite::{Asked, Touched},
+    running::Running,
     traces::{self, Trace},
     upstream::Place,
 };
@@ -111,25 +116,6 @@ pub struct Over<'a> {
     pub sent: usize,
     /// What became of the page's body, where it was looked into.
     pub page: Option<&'static str>,
-}
-
-/// Abandons a request that is not worth waiting for any longer; drop it to keep the request.
-pub struct AbandonTimer(AbortHandle);
-
-impl AbandonTimer {
-    pub fn start(limit: Duration, connection: Arc<ConnInfo>) -> Self {
-        let watch = tokio::spawn(async move {
-            tokio::time::sleep(limit).await;
-            connection.abandon();
-        });
-        Self(watch.abort_handle())
-    }
-}
-
-impl Drop for AbandonTimer {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl Ctx {
@@ -226,7 +212,7 @@ impl Ctx {
         Line {
             trace: traces::ids(&request.headers),
             // The site is told it as the client said it.
-            request_id: self.request_id.as_deref().or_else(|| call::theirs(&request.headers)),
+            request_id: self.request_id.as_deref().or_else(|| request_id::theirs(&request.headers)),
             method: Some(request.method.as_str()),
             path: Some(running.snapshot.settings.paths.shown(request.uri.path())),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),

@@ -8,8 +8,8 @@ use std::{
 use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwarded, decide};
 use pingora::http::RequestHeader;
 
-use super::{Front, address, call::request_id, ctx::Ctx, head};
-use crate::{clock::since_1970, live::Running, outbound::Outbound, upstream::NoPlace};
+use super::{Front, address, ctx::Ctx, head, request_id::request_id};
+use crate::{clock::since_1970, outbound::Outbound, running::Running, upstream::NoPlace};
 
 /// Where a connection has no address: a unix socket, say.
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

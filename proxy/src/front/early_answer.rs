@@ -12,29 +12,21 @@
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     os::fd::RawFd,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use frontdesk_filters::Fault;
 use frontdesk_http1::{Body, framing::shows_body_was_read};
 use http::Version;
 use nix::{
     errno::Errno,
     sys::socket::{MsgFlags, Shutdown, recv, shutdown},
 };
-use pingora::{
-    Error, ErrorSource, ErrorType, Result,
-    http::{RequestHeader, ResponseHeader},
-    proxy::Session,
-    upstreams::peer::HttpPeer,
-};
+use pingora::{Error, ErrorSource, ErrorType, Result, http::ResponseHeader, proxy::Session, upstreams::peer::HttpPeer};
 
 use super::{
     Front,
-    ctx::{AbandonTimer, Ctx, Over},
-    failure::Failure,
-    reader_pace::ReaderWatch,
-    upload::UploadWatch,
+    abandon::{AbandonTimer, Unaccounted},
+    ctx::Ctx,
 };
 use crate::accept::ConnInfo;
 
@@ -43,28 +35,6 @@ use crate::accept::ConnInfo;
 const SILENCE: Duration = Duration::from_secs(1);
 /// How long a connection to the site that carried a body waits for another one of the same client connection.
 const WAITS_FOR_ITS_CLIENT: Duration = Duration::from_secs(5);
-
-/// What is needed to account for a request that is dropped while it waits.
-pub(super) struct Unaccounted {
-    front: Front,
-    request: RequestHeader,
-    status: u16,
-    received: usize,
-    /// How long the site may take to begin its answer, where that is what is waited for.
-    limit: Option<Duration>,
-}
-
-impl Unaccounted {
-    pub(super) fn new(front: Front, session: &Session, status: u16) -> Self {
-        let received = session.body_bytes_read();
-        Self { front, request: session.req_header().clone(), status, received, limit: None }
-    }
-
-    /// Whether it is for a site that does not begin its answer.
-    pub(super) fn waits_for_the_site(&self) -> bool {
-        self.limit.is_some()
-    }
-}
 
 impl Front {
     /// Call this once the answer's head has been read.
@@ -151,33 +121,4 @@ pub(super) fn refuse_late_body(ctx: &Ctx) -> Result<()> {
 pub(super) fn ended_by(e: &Error, ctx: &Ctx) -> bool {
     let reading = matches!(e.etype(), ErrorType::ReadTimedout | ErrorType::ReadError | ErrorType::ConnectionClosed);
     ctx.answered_early && reading && *e.esource() == ErrorSource::Downstream
-}
-
-impl Drop for Ctx {
-    /// Accounts for a request that was abandoned: the library calls no phase after that.
-    fn drop(&mut self) {
-        let Some(unaccounted) = self.unaccounted.take() else { return };
-        let Unaccounted { front, request, status, mut received, limit } = *unaccounted;
-        let mut sent = self.answer_bytes;
-        if let Some(upload) = self.upload.take().filter(UploadWatch::is_too_slow) {
-            received = upload.bytes();
-            self.error = Some(Failure::SlowUpload.reason());
-            front.metrics.rejected(Failure::SlowUpload.reason());
-        } else if let Some(reading) = self.reading.take().filter(ReaderWatch::is_too_slow) {
-            sent = reading.bytes();
-            self.error = Some(Failure::SlowReader.reason());
-            front.metrics.rejected(Failure::SlowReader.reason());
-        } else if limit.is_some_and(|limit| self.upstream_began.is_some_and(|began| began.elapsed() >= limit)) {
-            let (upstream, reason) = (self.upstream_label(), Fault::GatewayTimeout.reason());
-            front.metrics.upstream_errors.with_label_values(&[reason]).inc();
-            let advice = "see what keeps it from beginning the answer, or raise upstream.read_timeout";
-            tracing::warn!(upstream, reason, advice, "an upstream did not begin an event stream or an upgrade in time");
-            self.error = Some(reason);
-        } else if !self.answered_early && limit.is_none() {
-            return;
-        }
-        let over = Over { request: &request, status, at: Instant::now(), received, sent, page: None };
-        let running = self.running(&front.live);
-        front.account(&over, self, &running);
-    }
 }

@@ -16,8 +16,8 @@ use tokio::sync::{
     oneshot,
 };
 
-use super::{Front, serve::named};
-use crate::live::Running;
+use super::{Front, request_id::named};
+use crate::running::Running;
 
 /// What leaves next.
 pub(crate) struct Part {

@@ -10,15 +10,15 @@ use frontdesk_http1::{
     field::FixedName,
     forwarding::{ForwardedFields, Origin, Stated, VIA},
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use pingora::{ErrorType::InternalError, OrErr, Result, http::RequestHeader};
 
-use super::{ctx::Ctx, head};
+use super::ctx::Ctx;
 use crate::{
     accept::ConnInfo,
     label::Label,
-    live::Running,
     outbound::Told,
+    running::Running,
     traces::{self, Place},
     upstream::Backend,
 };
@@ -43,7 +43,26 @@ pub struct ForwardingContext<'a> {
     pub trace: Option<&'a Place>,
 }
 
-impl ForwardingContext<'_> {
+impl<'a> ForwardingContext<'a> {
+    /// Of one request; `None` where nothing is known of its connection.
+    pub fn of(incoming: &'a RequestHeader, ctx: &'a Ctx) -> Option<Self> {
+        let connection = ctx.connection.as_deref()?;
+        let asked_for = || incoming.uri.authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok());
+        Some(Self {
+            headers: &incoming.headers,
+            host: incoming.headers.get(header::HOST).cloned().or_else(asked_for),
+            protocol: match incoming.version {
+                Version::HTTP_2 => "2",
+                Version::HTTP_10 => "1.0",
+                _ => "1.1",
+            },
+            connection,
+            client: ctx.client.unwrap_or_else(|| connection.client.ip().to_canonical()),
+            proxied: true,
+            trace: ctx.trace.as_ref().map(|trace| trace.place()),
+        })
+    }
+
     /// The forwarding headers of a call, as for every request that passes, without any header of the client.
     pub fn told(&self, running: &Running, request_id: (&'static FixedName, HeaderValue)) -> Result<Told> {
         let nothing = HeaderMap::new();
@@ -135,7 +154,7 @@ impl<'a> UpstreamHeaders<'a> {
         running: &Running,
         backend: Option<&Backend>,
     ) -> Result<Self> {
-        let forwarding = head::forwarding_context(incoming, ctx);
+        let forwarding = ForwardingContext::of(incoming, ctx);
         let said = forwarding.as_ref().map(|forwarding| forwarding.says(sent, running)).transpose()?;
         // A client over HTTP/1.0 may not have named a host; what goes up speaks HTTP/1.1, which must.
         let keeps_host =

@@ -13,11 +13,8 @@ use http::{HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
 use pingora::{Result, http::RequestHeader, proxy::Session};
 
-use super::{
-    ctx::Ctx,
-    forwarding::{ForwardingContext, UpstreamHeaders},
-};
-use crate::{accept::ConnInfo, live::Running};
+use super::{ctx::Ctx, forwarding::UpstreamHeaders};
+use crate::{accept::ConnInfo, running::Running};
 
 /// The path as it was sent, query included.
 pub fn target(request: &RequestHeader) -> Cow<'_, str> {
@@ -141,25 +138,6 @@ pub fn forward(incoming: &RequestHeader, request: &mut RequestHeader, ctx: &Ctx,
         request.append_header(name, value)?;
     }
     Ok(())
-}
-
-/// Where a request came from; `None` where nothing is known of its connection.
-pub fn forwarding_context<'a>(incoming: &'a RequestHeader, ctx: &'a Ctx) -> Option<ForwardingContext<'a>> {
-    let connection = ctx.connection.as_deref()?;
-    let asked_for = || incoming.uri.authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok());
-    Some(ForwardingContext {
-        headers: &incoming.headers,
-        host: incoming.headers.get(header::HOST).cloned().or_else(asked_for),
-        protocol: match incoming.version {
-            Version::HTTP_2 => "2",
-            Version::HTTP_10 => "1.0",
-            _ => "1.1",
-        },
-        connection,
-        client: ctx.client.unwrap_or_else(|| connection.client.ip().to_canonical()),
-        proxied: true,
-        trace: ctx.trace.as_ref().map(|trace| trace.place()),
-    })
 }
 
 /// HTTP/2 lets a client send its cookies in crumbs; HTTP/1.1 knows only one line of them (RFC 9113 §8.2.3).

@@ -29,9 +29,9 @@ use tokio::sync::Semaphore;
 
 use super::{Front, address, answer_head, ctx::Ctx, head, worker_threads::apart};
 use crate::{
-    live::Running,
     outbound::{Body, Outbound, PageMemory, Rest, room_to_read},
     rewrite::{Touched, learn_markdown},
+    running::Running,
     traces::Place,
 };
 

@@ -24,8 +24,10 @@ use pingora::{
 };
 use tokio::{task::AbortHandle, time::sleep};
 
-use super::{Front, ctx::Ctx, early_answer::Unaccounted};
-use crate::client_pace::{Pace, SHARED_WINDOW};
+use crate::{
+    accept::ConnInfo,
+    client_pace::{Pace, SHARED_WINDOW},
+};
 
 /// How often the task looks.
 const TICK: Duration = Duration::from_secs(1);
@@ -138,6 +140,22 @@ pub struct ReaderWatch {
 }
 
 impl ReaderWatch {
+    /// Begins with the next piece of the answer. `lowest`: bytes a second, not 0. `pause`: how long the client may read
+    /// nothing. A client that is too slow has its stream reset.
+    pub(super) fn start(session: &mut Session, lowest: u64, pause: Duration, connection: Arc<ConnInfo>) -> Self {
+        let progress = Arc::new(Progress::default());
+        if let Some(body) = session.downstream_modules_ctx.get_mut::<PacedBody>() {
+            body.0 = Some(progress.clone());
+        }
+        let watched = progress.clone();
+        let task = tokio::spawn(async move {
+            watched.watch(lowest, Pace::new(lowest, pause).patient(SHARED_WINDOW)).await;
+            // Without its request the stream is reset.
+            connection.abandon();
+        });
+        Self { progress, task: task.abort_handle() }
+    }
+
     /// Whether the answer was ended.
     pub(super) fn is_too_slow(&self) -> bool {
         self.progress.too_slow.load(Ordering::Relaxed)
@@ -152,31 +170,6 @@ impl ReaderWatch {
 impl Drop for ReaderWatch {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-impl Front {
-    /// Call this when a part of an answer has come, and more of it will.
-    pub(super) fn watch_reader(&self, session: &mut Session, ctx: &mut Ctx) {
-        if ctx.reading.is_some() || session.as_http2().is_none() {
-            return;
-        }
-        let running = ctx.running(&self.live);
-        let protection = &running.snapshot.settings.protection;
-        let (lowest, pause) = (protection.min_rate, protection.idle_timeout);
-        let (Some(connection), true) = (ctx.connection.clone(), lowest > 0) else { return };
-        let progress = Arc::new(Progress::default());
-        if let Some(body) = session.downstream_modules_ctx.get_mut::<PacedBody>() {
-            body.0 = Some(progress.clone());
-        }
-        ctx.unaccounted.get_or_insert_with(|| Box::new(Unaccounted::new(self.clone(), session, ctx.status.as_u16())));
-        let watched = progress.clone();
-        let task = tokio::spawn(async move {
-            watched.watch(lowest, Pace::new(lowest, pause).patient(SHARED_WINDOW)).await;
-            // Without its request the stream is reset.
-            connection.abandon();
-        });
-        ctx.reading = Some(ReaderWatch { progress, task: task.abort_handle() });
     }
 }
 

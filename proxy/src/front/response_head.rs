@@ -4,7 +4,7 @@
 use http::{Method, StatusCode, Version, header};
 use pingora::{Error, Result, http::ResponseHeader, proxy::Session};
 
-use super::{Front, LONG_LIVED, address, answer_head, ctx::Ctx, early_answer, upload::UploadWatch};
+use super::{Front, LONG_LIVED, address, answer_head, ctx::Ctx, early_answer, upload_pace::UploadWatch};
 use crate::{
     rewrite::{self, PageBody},
     sys,

@@ -5,18 +5,19 @@ use std::sync::{Arc, atomic::AtomicBool};
 use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{Incoming, Reply, Serving, accept};
-use http::HeaderValue;
 use pingora::{Result, http::RequestHeader, proxy::Session};
 use tokio::sync::mpsc::Sender;
 
 use super::{
     Front,
-    call::{REQUEST_ID, Work, request_id},
+    call::Work,
     ctx::Ctx,
     events::{self, Client, Outgoing, Part},
+    forwarding::ForwardingContext,
     head,
+    request_id::{named, request_id},
 };
-use crate::{answer, intake, live::Running};
+use crate::{answer, intake, running::Running};
 
 impl Front {
     pub(super) async fn serve(&self, session: &mut Session, ctx: &mut Ctx, mut serving: Serving) -> Result<()> {
@@ -101,7 +102,7 @@ impl Front {
         parts: Option<Sender<Part>>,
     ) -> Result<Reply> {
         let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers)).clone();
-        let (Some(caller), Some(forwarding)) = (&ctx.caller, head::forwarding_context(head, ctx)) else {
+        let (Some(caller), Some(forwarding)) = (&ctx.caller, ForwardingContext::of(head, ctx)) else {
             return pingora::Error::e_explain(pingora::ErrorType::InternalError, "nobody calls");
         };
         let outgoing = parts.map(|sender| Outgoing {
@@ -129,14 +130,6 @@ impl Front {
         }
         ctx.error = served.reason.or(ctx.error);
         Ok(named(served.reply, &request_id))
-    }
-}
-
-/// The reply with the name of what it answers.
-pub(super) fn named(reply: Reply, request_id: &str) -> Reply {
-    match HeaderValue::from_str(request_id) {
-        Ok(id) => reply.with_value(REQUEST_ID.name.clone(), id),
-        Err(_) => reply,
     }
 }
 

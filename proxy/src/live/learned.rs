@@ -11,7 +11,8 @@ use frontdesk_filters::{
     discovery::Contents,
 };
 
-use super::{Live, Running, config_thread::drop_unused};
+use super::{Live, config_thread::drop_unused};
+use crate::running::Running;
 
 impl Live {
     /// Whether the site is known to serve this path itself.

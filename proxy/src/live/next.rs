@@ -7,10 +7,11 @@ use frontdesk_filters::{harness::Harness, site::Declaration};
 use frontdesk_store::Store;
 use tokio::{runtime::Handle, sync::watch};
 
-use super::{Failure, Live, Running, running::Homes, tell_validity};
+use super::{Failure, Live, tell_validity};
 use crate::{
     handoff::Handoff,
     outbound::{Outbound, transports},
+    running::{Homes, Running},
     upstream::Pool,
 };
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use frontdesk_filters::harness::Harness;
 use parking_lot::Mutex;
 
-use super::{Live, Running};
+use super::Live;
+use crate::running::Running;
 
 /// Harnesses that the current configuration does not declare.
 #[derive(Default)]

@@ -30,7 +30,7 @@ use crate::{
     clock::since_boot,
     error_text::ErrorText,
     label::Label,
-    live::Running,
+    running::Running,
     traces::{Place, Span},
     upstream::{Backend, NoPlace, UNRESOLVED, advice},
 };

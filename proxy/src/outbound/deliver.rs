@@ -30,7 +30,7 @@ use super::{
     external_target::{ExternalTarget, bare},
     whole,
 };
-use crate::live::Running;
+use crate::running::Running;
 
 /// The time limit for a whole delivery.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -97,8 +97,7 @@ impl Outside for Outbound {
 impl Outbound {
     /// A courier for the current configuration.
     fn courier(&self) -> Result<Courier<'_>, String> {
-        let live = self.live.get().ok_or("cannot be used here")?;
-        let running = live.current();
+        let running = self.running().ok_or("cannot be used here")?;
         let to_ourselves = running.snapshot.settings.sessions.allow_http_callbacks;
         Ok(Courier { outbound: self, running, to_ourselves })
     }
@@ -262,8 +261,9 @@ mod tests {
         let text = format!("[upstream]\nurl = \"http://127.0.0.1:9\"\n{lines}");
         let source = Source { text: Some(text), ..Source::file("site.toml".into()) };
         let outbound = Outbound::new();
-        let live = Live::start(source, Metrics::new().unwrap(), outbound.clone()).unwrap();
-        outbound.deliver_for(&live);
+        let metrics = Metrics::new().unwrap();
+        let live = Live::start(source, metrics.clone(), outbound.clone()).unwrap();
+        outbound.deliver_for(move || live.current(), metrics);
         outbound
     }
 

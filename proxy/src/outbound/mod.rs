@@ -46,12 +46,7 @@ pub use page_memory::{PageMemory, room_to_read};
 pub use read::Question;
 pub use upstream_timings::{UpstreamTimings, Visited};
 
-use crate::{
-    error_text::without_bytes,
-    live::{Live, Running},
-    sys,
-    upstream::KEPT,
-};
+use crate::{error_text::without_bytes, metrics::Metrics, running::Running, sys, upstream::KEPT};
 use external_target::ExternalTarget;
 
 /// The HTTP client for upstreams and other services, with its own connections.
@@ -61,10 +56,17 @@ pub struct Outbound {
     plain: v1::Connector,
     /// Connections that do not stay HTTP. Made when first needed, because it loads all trusted certificates.
     transport: OnceLock<TransportConnector>,
-    /// Known once deliveries may start.
-    live: OnceLock<Arc<Live>>,
+    /// Set once deliveries may start.
+    process: OnceLock<Process>,
     /// What the operator's models have been asked.
     asked_models: models::Asked,
+}
+
+/// What deliveries need of the running process.
+struct Process {
+    /// Returns the configuration in use.
+    current: Box<dyn Fn() -> Arc<Running> + Send + Sync>,
+    metrics: Arc<Metrics>,
 }
 
 /// The `Host` of a request, and whether a client would have used TLS.
@@ -105,7 +107,7 @@ impl Outbound {
         let connector = Connector::new(None);
         let plain = v1::Connector::new(None);
         let asked_models = models::Asked::default();
-        Arc::new(Self { connector, plain, transport: OnceLock::new(), live: OnceLock::new(), asked_models })
+        Arc::new(Self { connector, plain, transport: OnceLock::new(), process: OnceLock::new(), asked_models })
     }
 
     /// A connection, kept or new. The connect is boxed: its future contains a whole TLS handshake and would add 160 KB
@@ -152,9 +154,14 @@ impl Outbound {
         }
     }
 
-    /// Enables deliveries, for the configuration in `live`.
-    pub fn deliver_for(&self, live: &Arc<Live>) {
-        let _ = self.live.set(live.clone());
+    /// Enables deliveries. `current` returns the configuration in use.
+    pub fn deliver_for(&self, current: impl Fn() -> Arc<Running> + Send + Sync + 'static, metrics: Arc<Metrics>) {
+        let _ = self.process.set(Process { current: Box::new(current), metrics });
+    }
+
+    /// The configuration in use; `None` before deliveries may start.
+    fn running(&self) -> Option<Arc<Running>> {
+        self.process.get().map(|process| (process.current)())
     }
 
     /// GETs a path, reads only the head, and closes the connection. `limit` bounds everything.

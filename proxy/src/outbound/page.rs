@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{Outbound, PageMemory, answered, headless};
 use crate::{
     error_text::ErrorText,
-    live::Running,
+    running::Running,
     upstream::{KEPT, Place},
 };
 

@@ -24,7 +24,7 @@ use frontdesk_filters::{
 use serde_json::{Value, json};
 
 use super::{Published, Reader, Site, now, rest};
-use crate::live::Running;
+use crate::running::Running;
 
 /// The form of the files. Others are not read.
 const FORM: u64 = 1;

@@ -26,9 +26,10 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
-    live::{Live, Reading, Running, Stage},
+    live::{Live, Reading, Stage},
     metrics::Metrics,
     outbound::Outbound,
+    running::Running,
     upstream::Pool,
 };
 use round::Left;

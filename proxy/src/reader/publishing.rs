@@ -13,7 +13,7 @@ use frontdesk_filters::{
 };
 
 use super::{Published, Reader, shared::Shared};
-use crate::live::{Running, on_config_thread};
+use crate::{live::on_config_thread, running::Running};
 
 /// The shortest interval of publications during a round, and the largest part of the time that they may take.
 const PUBLISHED: Duration = Duration::from_secs(2);

@@ -18,9 +18,10 @@ use super::{
     shared::{LOOKED, Shared, Turn},
 };
 use crate::{
-    live::{Running, Stage},
+    live::Stage,
     outbound::{Asked, Question},
     rewrite::learn_markdown,
+    running::Running,
 };
 
 /// The time limit for one answer.

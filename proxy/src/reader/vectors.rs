@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::{Reader, disk};
-use crate::{live::Running, outbound::model_name};
+use crate::{outbound::model_name, running::Running};
 
 /// Passages in one request.
 const BATCH: usize = 32;

@@ -110,7 +110,10 @@ struct Broken<'a> {
 impl Broken<'_> {
     fn add(&mut self, kind: &'static str, line: usize, key: String, what: String, hint: Option<String>) {
         let severity = Severity::Mistake;
-        self.found.push(Break { kind, at: Mistake { severity, file: self.file.into(), line, key, what, hint } });
+        self.found.push(Break {
+            kind,
+            at: Mistake { severity, file: self.file.into(), line, key, capability: None, what, hint },
+        });
     }
 }
 

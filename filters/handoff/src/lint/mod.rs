@@ -70,7 +70,7 @@ impl Lint<'_> {
         let file = if name.is_empty() { PathBuf::from(self.shown) } else { self.shown.join(safe(name)) };
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
         let (key, what) = (safe(key), safe(&what.into()));
-        self.found.push(Mistake { severity: Severity::Mistake, file, line, key, what, hint });
+        self.found.push(Mistake { severity: Severity::Mistake, file, line, key, capability: None, what, hint });
     }
 
     fn lock(&mut self, directory: &dyn Directory) -> Result<(), Unread> {

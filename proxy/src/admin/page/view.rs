@@ -9,10 +9,7 @@ use frontdesk_filters::{
 };
 
 use super::{Operator, html::Html};
-use crate::{
-    admin::Admin,
-    live::{Failure, Running},
-};
+use crate::{admin::Admin, live::Failure, running::Running};
 
 /// The outcome of the form that was just sent.
 pub(super) struct Told {

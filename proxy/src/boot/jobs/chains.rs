@@ -11,11 +11,7 @@ use std::{
 use frontdesk_filters::{chain::Chains, state::NotKept};
 use tokio::{sync::watch, time::sleep};
 
-use crate::{
-    jobs::Job,
-    live::{Live, Running},
-    metrics::Metrics,
-};
+use crate::{jobs::Job, live::Live, metrics::Metrics, running::Running};
 
 /// How often the job looks for expired records, and how soon it retries after the store took nothing. A store that is
 /// away fails at once, and its own breaker finds out when it is back.

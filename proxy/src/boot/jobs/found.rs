@@ -16,7 +16,7 @@ use ring::digest;
 
 use frontdesk_store::Store;
 
-use crate::live::Running;
+use crate::running::Running;
 
 /// How long the lease lasts if its holder ends without releasing it.
 const LEASE: Duration = Duration::from_secs(10);

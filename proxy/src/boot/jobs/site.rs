@@ -19,8 +19,9 @@ use parking_lot::Mutex;
 use super::found::{Found, LOOKED, Turn};
 use crate::{
     jobs::Job,
-    live::{Live, Running, on_config_thread},
+    live::{Live, on_config_thread},
     outbound::{Asked, Outbound},
+    running::Running,
 };
 
 /// How soon the probe runs again after the site did not answer.

@@ -13,8 +13,8 @@ use tokio::{sync::Semaphore, time::sleep};
 
 use super::{Front, Nothing, Taken};
 use crate::{
-    live::Running,
     outbound::{Carrier, Told, UpstreamTimings},
+    running::Running,
 };
 
 /// Calls that wait at a time.

@@ -64,7 +64,7 @@ impl Default for Asked {
 impl Models for Outbound {
     fn vector<'a>(&'a self, question: &'a str) -> Later<'a, Option<Vec<f32>>> {
         Box::pin(async move {
-            let running = self.live.get()?.current();
+            let running = self.running()?;
             let semantic = running.snapshot.settings.content.semantic.as_ref()?;
             let asked = async { self.embeddings(semantic).await?.question(question).await };
             let made = tokio::time::timeout(VECTOR, asked).await;
@@ -84,16 +84,16 @@ impl Models for Outbound {
     }
 
     fn writes(&self) -> bool {
-        self.live.get().is_some_and(|live| live.look(|running| running.snapshot.settings.content.model.is_some()))
+        self.running().is_some_and(|running| running.snapshot.settings.content.model.is_some())
     }
 
     fn write<'a>(&'a self, draft: &'a Draft) -> Later<'a, Option<String>> {
         Box::pin(async move {
-            let live = self.live.get()?;
-            let running = live.current();
+            let process = self.process.get()?;
+            let running = (process.current)();
             let model = running.snapshot.settings.content.model.as_ref()?;
             let (result, written) = self.written(model, draft).await;
-            live.metrics().model_answers.with_label_values(&[result]).inc();
+            process.metrics.model_answers.with_label_values(&[result]).inc();
             written
         })
     }

@@ -36,22 +36,22 @@ pub struct Running {
 }
 
 /// The parts that outlive a configuration if the next one does not change them.
-pub(super) struct Homes {
-    pub(super) pool: Arc<Pool>,
-    pub(super) store: Arc<Store>,
-    pub(super) audit: Option<Arc<audit::Log>>,
-    pub(super) harness: Option<Arc<Harness>>,
-    pub(super) handoff: Option<Arc<Handoff>>,
+pub(crate) struct Homes {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) audit: Option<Arc<audit::Log>>,
+    pub(crate) harness: Option<Arc<Harness>>,
+    pub(crate) handoff: Option<Arc<Handoff>>,
 }
 
 impl Running {
     /// These parts, to compile the declaration again.
-    pub(super) fn homes(&self) -> Homes {
+    pub(crate) fn homes(&self) -> Homes {
         let (pool, store, audit) = (self.pool.clone(), self.store.clone(), self.audit.clone());
         Homes { pool, store, audit, harness: self.harness.clone(), handoff: self.handoff.clone() }
     }
 
-    pub(super) fn new(declaration: Declaration, learned: &Learned, homes: Homes) -> Self {
+    pub(crate) fn new(declaration: Declaration, learned: &Learned, homes: Homes) -> Self {
         let snapshot = Snapshot::compile(&declaration, learned);
         let Homes { pool, store, audit, harness, handoff } = homes;
         let notes = handoff.clone().map(Handoff::notes);
@@ -59,7 +59,7 @@ impl Running {
     }
 
     /// The same, as the successor of another configuration.
-    pub(super) fn after(self, before: &Self) -> Self {
+    pub(crate) fn after(self, before: &Self) -> Self {
         Self { snapshot: self.snapshot.after(&before.snapshot), ..self }
     }
 

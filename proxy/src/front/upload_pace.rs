@@ -13,12 +13,8 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_http1::framing::{announced, is_held_back};
-use http::{HeaderMap, Version, header};
-use pingora::proxy::Session;
 use tokio::{task::AbortHandle, time::sleep};
 
-use super::{Front, ctx::Ctx, early_answer::Unaccounted};
 use crate::{accept::ConnInfo, client_pace::Pace, sys};
 
 /// How often it is looked how much has come.
@@ -46,18 +42,27 @@ struct State {
 
 /// What bounds an upload.
 #[derive(Debug, Clone, Copy)]
-struct Bounds {
+pub(super) struct Bounds {
     /// Bytes a second; 0: no bound.
-    min_rate: u64,
+    pub(super) min_rate: u64,
     /// How long the client may pause.
-    pause: Duration,
+    pub(super) pause: Duration,
     /// All the waiting; zero: no bound.
-    longest: Duration,
+    pub(super) longest: Duration,
     /// How long the site may take nothing, where nobody can tell that it does.
-    patience: Duration,
+    pub(super) patience: Duration,
 }
 
 impl State {
+    fn new(held_back: bool, site: Option<RawFd>) -> Self {
+        Self {
+            received: AtomicU64::new(0),
+            held_back: AtomicBool::new(held_back),
+            site: AtomicI32::new(site.unwrap_or(NONE)),
+            too_slow: AtomicBool::new(false),
+        }
+    }
+
     /// Whether the client could send something, and it would go up.
     fn is_waited_for(&self) -> bool {
         let site = self.site.load(Ordering::Relaxed);
@@ -87,8 +92,16 @@ impl State {
 }
 
 impl UploadWatch {
-    fn start(state: State, bounds: Bounds, connection: Arc<ConnInfo>, is_stream: bool) -> Self {
-        let state = Arc::new(state);
+    /// `held_back`: the client holds its body back until the site wants it. `site`: the socket to the site, where it
+    /// carries nothing but this request. `is_stream`: the client speaks HTTP/2, and its stream is reset.
+    pub(super) fn start(
+        bounds: Bounds,
+        held_back: bool,
+        site: Option<RawFd>,
+        connection: Arc<ConnInfo>,
+        is_stream: bool,
+    ) -> Self {
+        let state = Arc::new(State::new(held_back, site));
         connection.watch_reading();
         let (watched, told) = (state.clone(), connection.clone());
         let task = tokio::spawn(async move {
@@ -101,6 +114,11 @@ impl UploadWatch {
             }
         });
         Self { state, connection, task: task.abort_handle() }
+    }
+
+    /// The request goes to another upstream, over this socket.
+    pub(super) fn goes_to(&self, site: Option<RawFd>) {
+        self.state.site.store(site.unwrap_or(NONE), Ordering::Relaxed);
     }
 
     /// So many bytes of the body have come.
@@ -132,59 +150,6 @@ impl Drop for UploadWatch {
     }
 }
 
-impl Front {
-    /// Call this when the head of a request is about to go up, in this version.
-    pub(super) fn watch_upload(&self, session: &mut Session, ctx: &mut Ctx, version: Version) {
-        let site = ctx.upstream_socket.filter(|_| version < Version::HTTP_2);
-        if let Some(watch) = &ctx.upload {
-            // Once more, to another upstream.
-            return watch.state.site.store(site.unwrap_or(NONE), Ordering::Relaxed);
-        }
-        let is_stream = session.as_http2().is_some();
-        let running = ctx.running(&self.live);
-        let (protection, upstream) = (&running.snapshot.settings.protection, &running.snapshot.settings.upstream);
-        let bounds = Bounds {
-            min_rate: protection.min_rate,
-            pause: protection.idle_timeout,
-            longest: protection.transfer_timeout,
-            // The streams of a client share a window: one may wait for the site of another.
-            patience: if site.is_some() && !is_stream { Duration::ZERO } else { upstream.read_timeout },
-        };
-        let headers = &session.req_header().headers;
-        // What a client sends once the protocol was switched is no body.
-        let has_body = announced(headers).is_some_and(|length| length > 0)
-            || headers.contains_key(header::TRANSFER_ENCODING)
-            || is_stream && ctx.sends_body;
-        // A call that streams both ways may pause for as long as it likes. Over HTTP/1 there are none.
-        let streams_both_ways = version == Version::HTTP_2 && streams_both_ways(headers);
-        let is_bounded = bounds.min_rate > 0 || !bounds.longest.is_zero();
-        let held_back = is_held_back(headers) && !ctx.wants_body && session.body_bytes_read() == 0;
-        let (Some(connection), true) = (ctx.connection.clone(), has_body && is_bounded && !streams_both_ways) else {
-            return;
-        };
-        if session.is_body_done() {
-            return;
-        }
-        if is_stream {
-            ctx.unaccounted.get_or_insert_with(|| Box::new(Unaccounted::new(self.clone(), session, 0)));
-        }
-        let state = State {
-            received: AtomicU64::new(0),
-            held_back: AtomicBool::new(held_back),
-            site: AtomicI32::new(site.unwrap_or(NONE)),
-            too_slow: AtomicBool::new(false),
-        };
-        ctx.upload = Some(UploadWatch::start(state, bounds, connection, is_stream));
-    }
-}
-
-/// Whether it is a call of gRPC, or a stream of Connect (connectrpc.com), which names its calls that are no streams otherwise.
-fn streams_both_ways(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
-    let is = |known: &[u8]| kind.get(..known.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(known));
-    is(b"application/grpc") || is(b"application/connect+")
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -192,19 +157,9 @@ mod tests {
         os::{fd::AsRawFd, unix::net::UnixStream},
     };
 
-    use http::HeaderValue;
     use tokio::time::{Instant, timeout};
 
     use super::*;
-
-    fn state(held_back: bool, site: RawFd) -> State {
-        State {
-            received: AtomicU64::new(0),
-            held_back: AtomicBool::new(held_back),
-            site: AtomicI32::new(site),
-            too_slow: AtomicBool::new(false),
-        }
-    }
 
     const HOUR: Duration = Duration::from_secs(3600);
     const MINUTE: Duration = Duration::from_secs(60);
@@ -212,7 +167,7 @@ mod tests {
 
     /// How many seconds an upload lasts of which so many bytes come each second.
     async fn lasts(bounds: Bounds, bytes: u64) -> u64 {
-        let (state, began) = (state(false, NONE), Instant::now());
+        let (state, began) = (State::new(false, None), Instant::now());
         let sending = async {
             loop {
                 state.received.fetch_add(bytes, Ordering::Relaxed);
@@ -240,7 +195,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_is_held_back_is_not_waited_for() {
-        let state = state(true, NONE);
+        let state = State::new(true, None);
         assert!(timeout(HOUR, state.watch(BOUNDS)).await.is_err());
         state.held_back.store(false, Ordering::Relaxed);
         let began = Instant::now();
@@ -256,23 +211,9 @@ mod tests {
         while let Ok(bytes) = ours.write(&[0; 4096]) {
             written += bytes;
         }
-        let state = state(false, ours.as_raw_fd());
+        let state = State::new(false, Some(ours.as_raw_fd()));
         assert!(timeout(HOUR, state.watch(BOUNDS)).await.is_err());
         sites.read_exact(&mut vec![0; written]).unwrap();
         assert!(timeout(HOUR, state.watch(BOUNDS)).await.is_ok() && state.too_slow.load(Ordering::Relaxed));
-    }
-
-    #[test]
-    fn calls_that_stream_both_ways_are_known_by_their_type() {
-        for (kind, is) in [
-            ("application/grpc", true),
-            ("Application/gRPC+proto", true),
-            ("application/connect+json", true),
-            ("application/json", false),
-        ] {
-            let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]);
-            assert_eq!(streams_both_ways(&headers), is, "{kind}");
-        }
-        assert!(!streams_both_ways(&HeaderMap::new()));
     }
 }
