@@ -9,8 +9,9 @@ use std::{
 };
 
 use frontdesk_tools::{
+    formats::{FORMATS, Format},
     graphql,
-    import::{Asked, FORMATS, Format, Imported},
+    import::{Asked, Imported},
 };
 use http::StatusCode;
 
