@@ -10,7 +10,7 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The others follow when they have none.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 22] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -18,12 +18,17 @@ const CRATES: [&str; 17] = [
     "filters/config",
     "filters/caller",
     "filters/ask",
+    "filters/answers",
     "filters/desk",
     "filters/handoff",
     "filters/harness-gateway",
     "filters/discovery",
+    "filters/confirm",
+    "filters/login",
+    "filters/dialects",
     "filters/agtp",
     "filters",
+    "filters/tools",
     "proxy/http1",
     "proxy/files",
     "proxy/store",

@@ -1,26 +1,7 @@
-//! Imports a site's interface description as a first declaration.
-//!
-//! Each readable format is an entry of a table, so that the command line knows no format by name.
+//! What every import of a site's interface description has in common: what is asked for, the declaration that is made,
+//! and why there is none.
 
 use std::fmt;
-
-use crate::{graphql, openapi};
-
-/// A format that can be imported.
-pub struct Format {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Converts a document to a declaration.
-    pub import: Import,
-}
-
-/// Converts a document; `progress` gets the number of finished operations and the total.
-pub type Import =
-    fn(document: &[u8], asked: &Asked, progress: &mut dyn FnMut(usize, usize)) -> Result<Imported, Unusable>;
-
-/// All formats.
-pub const FORMATS: &[Format] =
-    &[Format { name: "openapi", import: openapi::import }, Format { name: "graphql", import: graphql::import }];
 
 /// The parameters of an import.
 pub struct Asked<'a> {

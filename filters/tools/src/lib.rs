@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod formats;
 pub mod graphql;
 pub mod import;
 pub mod inspect;

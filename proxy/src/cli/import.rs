@@ -7,8 +7,9 @@ use std::{
 };
 
 use frontdesk_tools::{
+    formats::{FORMATS, Format},
     graphql,
-    import::{Asked, FORMATS, Format, Imported},
+    import::{Asked, Imported},
 };
 use http::StatusCode;
 

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use url::form_urlencoded;
 
-use super::shown::SECRET;
-
 /// Stands where a hidden value stood.
 pub(super) const MASK: &str = "[redacted:hidden-field]";
+/// A hidden value of at least so many bytes is a secret wherever it turns up. A shorter one may be any number.
+pub(super) const SECRET: usize = 8;
 /// A hidden value of so many bytes, with a digit, is taken out where it is a word of its own. A shorter one may be any
 /// number or word.
 const SHORT: usize = 4;

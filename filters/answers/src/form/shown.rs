@@ -4,10 +4,10 @@ use bytes::Bytes;
 use memchr::memmem;
 use url::form_urlencoded;
 
-use super::{Filled, mask::MASK};
-
-/// A hidden value of at least so many bytes is a secret wherever it turns up. A shorter one may be any number.
-pub(super) const SECRET: usize = 8;
+use super::{
+    Filled,
+    mask::{MASK, SECRET},
+};
 
 /// The name of a hidden field says that its value is a secret between the site and its form.
 const SECRET_NAMES: [&str; 9] =

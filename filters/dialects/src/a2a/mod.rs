@@ -6,6 +6,7 @@
 
 mod card;
 mod form;
+mod offered;
 mod outcome;
 mod problem;
 mod sent;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 use http::Method;
 
-use self::{card::Card, server::Server};
+use self::{card::Card, offered::Offered, server::Server};
 use super::{Dialect, Occupied, Publication, Publishing, ahp::listed};
 use frontdesk_config::{Declaration, Extension, unchecked};
 use frontdesk_desk::Endpoint;
@@ -62,7 +63,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
             ),
         }
     }
-    let server = Server::new(&listed, declaration, converse.clone());
+    let server = Server { offered: Offered::new(&listed, declaration, converse.clone()) };
     publication
         .endpoints
         .push(Endpoint::call(path, Method::POST, false, problem::refused).counting_messages().served(Arc::new(server)));

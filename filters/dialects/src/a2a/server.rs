@@ -1,20 +1,13 @@
 //! The A2A endpoint: dispatches requests by method.
 
-use std::{collections::HashMap, sync::Arc};
-
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{
-        ahp::{
-            Converse,
-            listed::{Listed, Mode},
-        },
-        jsonrpc::{self, INVALID_PARAMS, Message, NO_METHOD, Request},
-    },
+    super::jsonrpc::{self, INVALID_PARAMS, Message, NO_METHOD, Request},
     form::{Form, flagged},
+    offered::Offered,
     problem::{NO_EXTENDED_CARD, NO_PUSH, NO_VERSION, Problem, UNSUPPORTED},
     sent::Sent,
     tasks::Task,
@@ -22,39 +15,14 @@ use super::{
 };
 use frontdesk_base::{reply::Reply, text};
 use frontdesk_caller::limits::Counted;
-use frontdesk_config::Declaration;
 use frontdesk_desk::{Desk, Incoming, Serve, Served, Standing, count};
 
-/// Its name in the audit log.
-pub(super) const DIALECT: &str = super::DIALECT.name;
 /// Says which version the client speaks; clients of 0.3 send none.
 const VERSION: HeaderName = HeaderName::from_static("a2a-version");
-/// The built-in answers from the pages, or what the operator declared in their place.
-const QUESTIONS: &str = "content_search";
-
-/// A capability that can be asked.
-#[derive(Debug)]
-pub(super) struct Known {
-    /// Its place among what is offered.
-    pub(super) index: usize,
-    /// Its name in the conversation.
-    pub(super) name: String,
-    pub(super) is_action: bool,
-    /// The response types, in the site's order.
-    pub(super) types: Vec<String>,
-    mode: Mode,
-    is_concierge: bool,
-}
-
 /// The endpoint, prepared.
 #[derive(Debug)]
 pub(super) struct Server {
-    pub(super) converse: Arc<Converse>,
-    known: Vec<Known>,
-    /// By the name in the conversation and by the declared id.
-    by_name: HashMap<String, usize>,
-    /// Which of them answers questions in words.
-    for_words: Option<usize>,
+    pub(super) offered: Offered,
 }
 
 /// What a method asks for.
@@ -97,37 +65,6 @@ impl Method {
 }
 
 impl Server {
-    pub(super) fn new(listed: &[Listed], declaration: &Declaration, converse: Arc<Converse>) -> Self {
-        let known: Vec<Known> = listed.iter().map(Known::of).collect();
-        let mut by_name: HashMap<String, usize> = HashMap::new();
-        for (at, listed) in listed.iter().enumerate() {
-            if let Some(capability) = declaration.settings.capability(listed.index) {
-                by_name.insert(capability.id.clone(), at);
-            }
-        }
-        // Where a name is another capability's id, it is the name.
-        by_name.extend(known.iter().enumerate().map(|(at, known)| (known.name.clone(), at)));
-        let answers = |at: &usize| known[*at].mode == Mode::Two;
-        let questions = by_name.get(QUESTIONS).copied().filter(answers);
-        let for_words = questions
-            .or_else(|| known.iter().position(|known| known.mode == Mode::Two && known.is_concierge))
-            .or_else(|| known.iter().position(|known| known.mode == Mode::Two));
-        Self { converse, known, by_name, for_words }
-    }
-
-    pub(super) fn known(&self, name: &str) -> Option<&Known> {
-        self.known.get(*self.by_name.get(name)?)
-    }
-
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.known.iter().map(|known| known.name.as_str())
-    }
-
-    /// The capability that answers questions in words.
-    pub(super) fn for_words(&self) -> Option<&Known> {
-        self.known.get(self.for_words?)
-    }
-
     /// Answers a request that was counted.
     async fn asked(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request) -> Served {
         let refused = |problem: Problem, form| {
@@ -141,7 +78,7 @@ impl Server {
         let Some((form, method)) = Method::of(&request.method) else {
             return refused(Problem::new(NO_METHOD, "This method is not known here."), form);
         };
-        let turns = Turns { server: self, desk, incoming };
+        let turns = Turns { offered: &self.offered, desk, incoming };
         let task = match method {
             Method::Not(code, why) => Err(Problem::new(code, why)),
             Method::Send => return self.sent(&turns, request, form).await,
@@ -192,19 +129,6 @@ impl Server {
                 let reason = Some(problem.reason);
                 Served { reason, account, ..problem.to(&request.id).reply(form).into() }
             }
-        }
-    }
-}
-
-impl Known {
-    fn of(listed: &Listed) -> Self {
-        Self {
-            index: listed.index,
-            name: listed.name.clone(),
-            is_action: listed.is_action,
-            types: listed.response_types.clone(),
-            mode: listed.mode,
-            is_concierge: listed.is_concierge,
         }
     }
 }

@@ -14,10 +14,10 @@ use super::{
         jsonrpc::INVALID_PARAMS,
     },
     form::{Part, State},
+    offered::{Known, Offered},
     outcome,
     problem::{CONTENT_TYPE, NO_TASK, NOT_CANCELABLE, Problem, UNSUPPORTED, is_passing},
     sent::{Call, Sent},
-    server::{DIALECT, Known, Server},
     tasks::{self, Asked, Stage, Stored, Task},
 };
 
@@ -55,7 +55,7 @@ struct Again<'a> {
 
 /// The context of one request.
 pub(super) struct Turns<'a> {
-    pub(super) server: &'a Server,
+    pub(super) offered: &'a Offered,
     pub(super) desk: &'a Desk<'a>,
     pub(super) incoming: &'a Incoming<'a>,
 }
@@ -140,10 +140,10 @@ impl Turns<'_> {
         if sent.context.as_ref().is_some_and(|context| *context != task.context) {
             return Err(Problem::new(INVALID_PARAMS, "This task belongs to another context.").into());
         }
-        let known = self.server.known(&task.asked.capability);
+        let known = self.offered.known(&task.asked.capability);
         let known =
             known.ok_or_else(|| Problem::new(UNSUPPORTED, "This site no longer offers what this task is about."))?;
-        let names = |call: &Call| call.capability.as_deref().and_then(|name| self.server.known(name));
+        let names = |call: &Call| call.capability.as_deref().and_then(|name| self.offered.known(name));
         if sent.data.as_ref().and_then(names).is_some_and(|named| named.name != known.name) {
             let message = format!("This task is about {}. Send another call without `message.taskId`.", known.name);
             return Err(Problem::new(INVALID_PARAMS, message).into());
@@ -275,8 +275,8 @@ impl Turns<'_> {
     /// The capability that a message asks.
     fn asked_of(&self, sent: &Sent) -> Result<&Known, Problem> {
         match &sent.data {
-            Some(Call { capability: Some(name), .. }) => self.server.known(name).ok_or_else(|| {
-                let unknown = Conversed::unknown_capability(name, self.server.names());
+            Some(Call { capability: Some(name), .. }) => self.offered.known(name).ok_or_else(|| {
+                let unknown = Conversed::unknown_capability(name, self.offered.names());
                 match &unknown.turn {
                     Turn::Failed(failure) => Problem::failed(failure, unknown.status, Vec::new()),
                     _ => Problem::new(INVALID_PARAMS, "The capability is not supported."),
@@ -288,7 +288,7 @@ impl Turns<'_> {
             }
             Some(_) => Err(Problem::new(INVALID_PARAMS, "`data.capability` is missing.")),
             None if sent.words.is_none() => Err(Problem::new(INVALID_PARAMS, "The message says nothing.")),
-            None => self.server.for_words().ok_or_else(|| {
+            None => self.offered.for_words().ok_or_else(|| {
                 let message =
                     "Questions in words are not answered here. Send a data part with `capability` and `input`.";
                 Problem::new(CONTENT_TYPE, message)
@@ -330,7 +330,7 @@ impl Turns<'_> {
     async fn later(&self, id: &str) -> Result<(Turn, Ticket), Problem> {
         let found = Tickets::of(self.desk).look(id, self.incoming.caller).await.map_err(away)?;
         let ticket = found.ok_or_else(|| Problem::new(NO_TASK, "The answer of this task is no longer kept."))?;
-        Ok((ahp::polled(&self.server.converse, &ticket), ticket))
+        Ok((ahp::polled(&self.offered.converse, &ticket), ticket))
     }
 
     async fn converse(
@@ -353,12 +353,14 @@ impl Turns<'_> {
         let context = json!({ "accept_types": asked.accept_types, "idempotency_key": asked.idempotency_key });
         body.insert("context".to_owned(), context);
         match Question::read(body, Some(&known.name)) {
-            Ok(question) => Ok(self.server.converse.converse(self.desk, self.incoming, question, DIALECT).await),
+            Ok(question) => {
+                Ok(self.offered.converse.converse(self.desk, self.incoming, question, super::DIALECT.name).await)
+            }
             Err(wrong) => {
                 let Conversed { turn, status, headers, .. } = Conversed::wrong(wrong);
                 let Incoming { caller, request_id, .. } = *self.incoming;
-                let capability = known.index.into();
-                let turned = Turned { capability, caller, idempotency_key: None, request_id, dialect: DIALECT };
+                let (capability, dialect) = (known.index.into(), super::DIALECT.name);
+                let turned = Turned { capability, caller, idempotency_key: None, request_id, dialect };
                 let reason = turn.reason().unwrap_or(super::problem::WRONG);
                 let account = Some(self.desk.compiled.turned_away(&turned, reason, self.desk.audit));
                 let problem = match &turn {

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    converse::{Converse, Prepared},
     conversed::Conversed,
     listed::{Listed, Mode},
+    prepared::{Converse, Prepared},
     turn::Answered,
     types::{self, Chosen},
     words,

@@ -1,27 +1,23 @@
-//! One turn: a question on its way to the desk, and the answer on its way back.
+//! A question with all that it is asked with: the capability, the caller, and what the checks have settled. The call to
+//! the desk, at once or later, is made of it.
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    answer::{Answer, AskedBack, Spent},
-    converse::{Converse, Prepared},
-    conversed::{CANCEL, Conversed},
-    inputs::{Inputs, Kept},
-    later,
-    listed::Listed,
+    answer::Spent,
+    conversed::Conversed,
+    kept::Kept,
+    listed::{ActionType, BESIDE, Listed},
+    prepared::{Converse, Prepared},
     question::Question,
     session::Session,
-    turn::{Answered, Turn},
     types::Chosen,
 };
 use frontdesk_base::{fault::Refusal, text::clip};
 use frontdesk_caller::limits::budget::Reserved;
-use frontdesk_config::Capability;
-use frontdesk_desk::{
-    {Ask, Carried, Desk, Done, Outcome, Talk, records}, {Incoming, checked_key},
-};
+use frontdesk_desk::{Ask, Authority, Desk, Incoming, Talk, checked_key};
 
 /// The context of a question.
 pub(super) struct Asking<'a> {
@@ -52,24 +48,6 @@ pub(super) struct Begun {
 /// An answer, its cost, and what the session remembers of it.
 pub(super) type Told = (Conversed, Spent, Option<frontdesk_ask::Turn>);
 
-/// Why a question goes no further.
-pub(super) enum Stopped {
-    Conversed(Box<Conversed>),
-    Refused(Box<Refusal>),
-}
-
-impl From<Refusal> for Stopped {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(Box::new(refusal))
-    }
-}
-
-impl From<Box<Conversed>> for Stopped {
-    fn from(conversed: Box<Conversed>) -> Self {
-        Self::Conversed(conversed)
-    }
-}
-
 /// Maximum characters of a question in memory.
 const REMEMBERED_QUERY: usize = 500;
 const REMEMBERED_ANSWER: usize = 400;
@@ -77,86 +55,13 @@ const REMEMBERED_ANSWER: usize = 400;
 const REMEMBERED_PARTS: usize = 6;
 
 impl Asking<'_> {
-    /// Asks the desk and words its outcome.
-    pub(super) async fn answered(&self, question: Question, mut turn: Begun) -> Conversed {
-        let (mut conversed, spent, remembered) = self.told(&question, &mut turn).await;
-        let spent = spent.of(turn.asked);
-        // The reply does not depend on this correction. If the counters are unavailable, the reservation stays
-        // charged.
-        let _ = turn.reserved.settle(self.desk.counters, spent).await;
-        if let Some(remembered) = remembered {
-            let id = conversed.turn.session().unwrap_or(&turn.session.id).to_owned();
-            let session = turn.session.going_on_as(&id);
-            if !session.keep(self.desk, self.request.caller, &remembered, &turn.kept).await {
-                conversed.turn.without_session();
-            }
-        }
-        if let Turn::Answer(answer) = &mut conversed.turn {
-            answer.tokens_used = spent;
-        }
-        conversed
-    }
-
-    /// The answer, its cost in tokens, and what is remembered of it.
-    async fn told(&self, question: &Question, turn: &mut Begun) -> Told {
-        let session = turn.session.id.clone();
-        let session = Some(session.as_str());
-        if self.is_cancelled(question) {
-            // Earlier calls of this conversation are unknown here, so the message must not deny them.
-            let words = "Cancelled: nothing is done now. What was begun or done before stays.";
-            let mut answer = self.success(turn, &Answer::words(words));
-            answer.declined = true;
-            return (
-                Turn::Answer(Box::new(answer)).into(),
-                Spent::NOTHING,
-                Some(self.remembered(question, "Cancelled.", &[], &[])),
-            );
-        }
-        let Inputs { input, lacking, kept } = self.input(question, turn.session.kept.as_ref());
-        turn.kept = kept;
-        if !lacking.is_empty() {
-            let asked = self.asks_back(&lacking);
-            let conversed = Conversed::unclear(session, &asked, None, true);
-            return (conversed, Spent::NOTHING, Some(self.remembered(question, &asked, &[], &[])));
-        }
-        if self.is_later() {
-            return later::taken(self, question, turn, input).await;
-        }
-        let ask = self.ask(question, turn, input);
-        let Carried { outcome, replayed, account } = self.desk.carry_out(ask).await;
-        let cached = account.decision == "cached";
-        let (mut conversed, spent, remembered) = match &outcome {
-            Outcome::Done(done) => self.done(question, turn, done, cached).await,
-            Outcome::NeedsConfirmation(asked) => {
-                let words = [asked.summary.as_str(), asked.consequence.as_str()].join(" ");
-                (Conversed::asked(session, asked), Spent::NOTHING, Some(self.remembered(question, &words, &[], &[])))
-            }
-            Outcome::Fault(refusal) => (Conversed::refused(refusal), Spent::NOTHING, None),
-        };
-        if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
-            conversed
-                .headers
-                .push((http::HeaderName::from_static("idempotency-replayed"), http::HeaderValue::from_static("true")));
-        }
-        conversed.account = Some(account);
-        (conversed, spent, remembered)
-    }
-
-    /// Whether the caller declines. The word counts as a refusal where a confirmation is pending or the call would
-    /// have effects. A caller who means it as an input sends it as structured input.
-    fn is_cancelled(&self, question: &Question) -> bool {
-        let capability = self.desk.compiled.settings.capability(self.listed.index);
-        let may_be = self.listed.is_action || capability.is_some_and(Capability::is_confirmed);
-        question.confirmation.as_deref() == Some(CANCEL) || may_be && question.clarification.as_deref() == Some(CANCEL)
-    }
-
     pub(super) fn ask<'q>(&'q self, question: &'q Question, turn: &'q Begun, input: Value) -> Ask<'q> {
         Ask {
             capability: self.listed.index.into(),
             input,
             caller: self.request.caller,
             authority: self.authority(),
-            confirmation: confirmation(question),
+            confirmation: question.confirmed(),
             // Validated before.
             idempotency_key: self.idempotency_key(question).ok().flatten(),
             request_id: self.request.request_id,
@@ -164,7 +69,7 @@ impl Asking<'_> {
             host: self.request.authority,
             talk: Talk {
                 before: &turn.session.before,
-                clarification: clarified(question),
+                clarification: question.clarified(),
                 max_tokens: turn.reserved.answer,
                 locale: question.context.locale.as_deref(),
                 list: turn.chosen.kind == super::listed::FEED,
@@ -187,41 +92,34 @@ impl Asking<'_> {
         }
     }
 
-    async fn done(&self, question: &Question, turn: &mut Begun, done: &Done, cached: bool) -> Told {
-        let data = done.told.data.value();
-        if let Some(asked) = AskedBack::of(self.listed, &data, turn.reserved.answer) {
-            let options = asked.options.as_deref().unwrap_or_default();
-            let remembered = self.remembered(question, &asked.question, &[], options);
-            return (asked.conversed(&turn.session.id), asked.spent, Some(remembered));
-        }
-        let told = |chosen: &Chosen| {
-            Answer::of(self.converse, (self.listed, self.prepared), chosen, (done, &data), turn.reserved.answer)
-        };
-        let mut answer = told(&turn.chosen);
-        // The parts beside the words cost tokens too.
-        let over = answer.over(self.listed, turn.reserved.answer);
-        if over > 0 {
-            let words = told(&turn.chosen.in_words());
-            // A token limit that the client named is binding.
-            if question.context.max_tokens.is_some() || !turn.reserved.grow(self.desk.counters, over).await {
-                answer = words;
+    pub(super) fn authority(&self) -> Authority<'_> {
+        let demands_credential = self.listed.needs_auth;
+        Authority { demands_credential, ..Authority::of(self.request.caller) }
+    }
+
+    /// Extra parameters for an operator's concierge, so that it can follow the conversation. They are not part of the
+    /// question.
+    pub(super) fn beside(&self, question: &Question, session: &Session) -> Map<String, Value> {
+        let mut beside = Map::new();
+        for (name, value) in BESIDE.into_iter().zip([Some(session.id.as_str()), question.clarified()]) {
+            if let Some(value) = value.filter(|_| self.listed.takes_beside(name)) {
+                beside.insert(name.to_owned(), value.into());
             }
         }
-        let answered = Answered { cached, file: done.told.file.clone(), ..self.success(turn, &answer) };
-        let sources: Vec<(String, String)> = answer
-            .sources
-            .iter()
-            .flatten()
-            .filter_map(|s| Some((s["title"].as_str()?.to_owned(), s["url"].as_str()?.to_owned())))
-            .collect();
-        let remembered = self.remembered(question, &answer.text, &sources, &[]);
-        (Turn::Answer(Box::new(answered)).into(), answer.spent, Some(remembered))
+        beside
     }
 
-    fn success(&self, turn: &Begun, answer: &Answer) -> Answered {
-        answer.success(self.converse, self.listed, Some(&turn.session.id))
+    /// Whether the site's pages answer it.
+    pub(super) fn is_built_in(&self) -> bool {
+        self.desk.compiled.settings.capability(self.listed.index).is_some_and(|c| c.built_in.is_some())
     }
 
+    /// Whether it is answered later.
+    pub(super) fn is_later(&self) -> bool {
+        self.listed.action_type == ActionType::Async
+    }
+
+    /// What the session remembers of the question and its answer.
     pub(super) fn remembered(
         &self,
         question: &Question,
@@ -243,16 +141,4 @@ impl Asking<'_> {
             options: options.iter().take(REMEMBERED_PARTS).map(|option| short(option, 200)).collect(),
         }
     }
-}
-
-/// The answer to a clarifying question, unless it confirms or declines.
-pub(super) fn clarified(question: &Question) -> Option<&str> {
-    let said = question.clarification.as_deref()?;
-    (confirmation(question) != Some(said)).then_some(said)
-}
-
-/// The confirmation token, from its own member or as the chosen clarification.
-pub(super) fn confirmation(question: &Question) -> Option<&str> {
-    let chosen = || question.clarification.as_deref().filter(|said| records::looks_like_token(said));
-    question.confirmation.as_deref().or_else(chosen)
 }

@@ -1,88 +1,27 @@
 //! The conversation (AHP §6): the one path of a question, whether it came as AHP, as an MCP tool call or as an OpenAPI
 //! operation: session, types, budget, the desk, and the answer in AHP's form.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::{
-    super::Occupied,
-    asking::{Asking, Begun, Stopped, clarified},
+    asking::{Asking, Begun},
     conversed::Conversed,
-    listed::{self, ActionType, BESIDE, Listed},
-    manifest,
+    listed::BESIDE,
+    prepared::Converse,
     question::{Question, Wrong},
     session::Session,
     types,
-    words::Words,
 };
+use frontdesk_base::fault::Refusal;
 use frontdesk_caller::limits::{
     budget::{LEAST, NotReserved},
     store_away, tokens,
 };
-use frontdesk_config::Declaration;
-use frontdesk_desk::{
-    Incoming, conversation, {Authority, Desk, Pattern, Turned},
-};
-
-/// Maximum bytes of a compiled pattern.
-const PATTERN: usize = 1 << 20;
-
-/// All capabilities, prepared for questions.
-#[derive(Debug)]
-pub struct Converse {
-    listed: Vec<Listed>,
-    prepared: Vec<Prepared>,
-    by_name: HashMap<String, usize>,
-    pub(super) words: Words,
-    /// The permitted uses of answers (§7).
-    pub(super) signals: Value,
-    /// The URL for later answers, without the id.
-    pub(super) status: String,
-}
-
-/// One capability, prepared for questions.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    /// Each input that is extracted from a question, and its pattern.
-    pub(super) extract: Vec<(String, Regex)>,
-    pub(super) payload: Vec<(String, Pattern)>,
-    /// Estimated seconds until the answer.
-    pub(super) eta: Option<u64>,
-}
+use frontdesk_desk::{Desk, Incoming, Turned, conversation};
 
 impl Converse {
-    /// Prepares the declared capabilities.
-    pub fn new(declaration: &Declaration, occupied: &Occupied) -> Self {
-        let settings = &declaration.settings;
-        let listed = listed::all(declaration);
-        let prepared = listed.iter().map(|listed| {
-            let ahp = settings.capability(listed.index).map(|capability| capability.ahp.clone()).unwrap_or_default();
-            let patterns = ahp.extract.iter().filter_map(|(name, text)| Some((name.clone(), pattern(text).ok()?)));
-            let payload = ahp.payload.as_ref().and_then(Value::as_object);
-            let members = payload.into_iter().flatten();
-            Prepared {
-                extract: patterns.collect(),
-                payload: members.map(|(name, value)| (name.clone(), Pattern::compile(value))).collect(),
-                eta: ahp.eta.map(|eta| eta.as_secs()),
-            }
-        });
-        Self {
-            prepared: prepared.collect(),
-            by_name: listed.iter().enumerate().map(|(at, listed)| (listed.name.clone(), at)).collect(),
-            words: Words::new(settings, &listed),
-            signals: manifest::signals(declaration),
-            status: format!("{}/", super::status_path(declaration, occupied)),
-            listed,
-        }
-    }
-
-    pub(super) fn named(&self, name: &str) -> Option<(&Listed, &Prepared)> {
-        let at = *self.by_name.get(name)?;
-        self.listed.get(at).zip(self.prepared.get(at))
-    }
-
     /// Answers a question.
     pub async fn converse(
         self: &Arc<Self>,
@@ -123,14 +62,22 @@ impl Converse {
     }
 }
 
-/// Compiles a pattern that extracts an input from a question.
-///
-/// # Errors
-///
-/// What is wrong with it.
-pub fn pattern(text: &str) -> Result<Regex, String> {
-    let pattern = RegexBuilder::new(text).case_insensitive(false).size_limit(PATTERN).build();
-    pattern.map_err(|e| e.to_string())
+/// Why a question goes no further.
+enum Stopped {
+    Conversed(Box<Conversed>),
+    Refused(Box<Refusal>),
+}
+
+impl From<Refusal> for Stopped {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<Box<Conversed>> for Stopped {
+    fn from(conversed: Box<Conversed>) -> Self {
+        Self::Conversed(conversed)
+    }
 }
 
 impl Asking<'_> {
@@ -141,7 +88,7 @@ impl Asking<'_> {
         let authority = self.authority();
         desk.admit(listed.index, &authority)?;
         self.idempotency_key(question)?;
-        let standing = self.within_rates(question).await?;
+        let standing = self.within_rates(question).await.map_err(Stopped::Refused)?;
         // A question to the pages needs words (§6.1); with anything else the answer would not fit.
         let asks = |input: &Map<String, Value>| input.get("query").and_then(Value::as_str).is_some();
         let in_words = question.query.is_some() || question.clarification.is_some();
@@ -181,32 +128,5 @@ impl Asking<'_> {
             Err(NotReserved::Exhausted(refusal)) => Err(Stopped::Refused(refusal)),
             Err(NotReserved::Away) => Err(store_away().into()),
         }
-    }
-
-    pub(super) fn authority(&self) -> Authority<'_> {
-        let demands_credential = self.listed.needs_auth;
-        Authority { demands_credential, ..Authority::of(self.request.caller) }
-    }
-
-    /// Extra parameters for an operator's concierge, so that it can follow the conversation. They are not part of the
-    /// question.
-    pub(super) fn beside(&self, question: &Question, session: &Session) -> Map<String, Value> {
-        let mut beside = Map::new();
-        for (name, value) in BESIDE.into_iter().zip([Some(session.id.as_str()), clarified(question)]) {
-            if let Some(value) = value.filter(|_| self.listed.takes_beside(name)) {
-                beside.insert(name.to_owned(), value.into());
-            }
-        }
-        beside
-    }
-
-    /// Whether the site's pages answer it.
-    pub(super) fn is_built_in(&self) -> bool {
-        self.desk.compiled.settings.capability(self.listed.index).is_some_and(|c| c.built_in.is_some())
-    }
-
-    /// Whether it is answered later.
-    pub(super) fn is_later(&self) -> bool {
-        self.listed.action_type == ActionType::Async
     }
 }

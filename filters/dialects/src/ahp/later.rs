@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Answer, AskedBack, Spent},
-    asking::{Asking, Begun, Told, confirmation},
-    converse::Converse,
+    asking::{Asking, Begun, Told},
     conversed::Conversed,
     error,
+    prepared::Converse,
     question::Question,
     turn::{Failure, Gone, Pending, Turn},
     types::Chosen,
@@ -97,7 +97,7 @@ async fn in_the_background(
         input,
         caller: request.caller.clone(),
         demands_credential: listed.needs_auth,
-        confirmation: confirmation(question).map(str::to_owned),
+        confirmation: question.confirmed().map(str::to_owned),
         beside: ask.beside,
         idempotency_key: ask.idempotency_key.map(str::to_owned),
         request_id: request.request_id.to_owned(),

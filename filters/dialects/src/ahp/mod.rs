@@ -2,6 +2,7 @@
 //! with structured input are answered from the site's pages, by capabilities, or by a person, at once or later.
 
 mod answer;
+mod answering;
 mod asking;
 mod converse;
 mod conversed;
@@ -12,9 +13,11 @@ pub mod error;
 mod fuzz_properties;
 mod inputs;
 mod json;
+mod kept;
 mod later;
 pub mod listed;
 mod manifest;
+mod prepared;
 pub mod question;
 mod rates;
 mod session;
@@ -22,11 +25,11 @@ pub mod turn;
 mod types;
 mod words;
 
-pub use converse::{Converse, pattern};
 pub use conversed::{CANCEL, Conversed};
 pub use endpoint::{body, served};
 pub use later::{delivery, polled};
 pub use listed::is_type;
+pub use prepared::{Converse, pattern};
 pub use question::Question;
 pub use session::exists as is_session;
 pub use turn::Turn;

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use frontdesk_desk::records;
+
 // Bounds of the published schema, in characters or tokens.
 const QUERY: usize = 4096;
 const CLARIFICATION: usize = 1024;
@@ -168,6 +170,18 @@ impl Question {
                 Some(_) => return Err(invalid("context has to be an object.")),
             },
         })
+    }
+
+    /// The answer to a clarifying question, unless it confirms or declines.
+    pub(super) fn clarified(&self) -> Option<&str> {
+        let said = self.clarification.as_deref()?;
+        (self.confirmed() != Some(said)).then_some(said)
+    }
+
+    /// The confirmation token, from its own member or as the chosen clarification.
+    pub(super) fn confirmed(&self) -> Option<&str> {
+        let chosen = || self.clarification.as_deref().filter(|said| records::looks_like_token(said));
+        self.confirmation.as_deref().or_else(chosen)
     }
 }
 

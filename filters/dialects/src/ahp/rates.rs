@@ -2,10 +2,7 @@
 
 use http::{HeaderName, HeaderValue};
 
-use super::{
-    asking::{Asking, Stopped},
-    question::Question,
-};
+use super::{asking::Asking, question::Question};
 use frontdesk_base::fault::Refusal;
 use frontdesk_caller::limits::Counted;
 use frontdesk_state::Amount;
@@ -20,7 +17,7 @@ const LISTS: [&str; 2] = ["ratelimit", "ratelimit-policy"];
 impl Asking<'_> {
     /// Applies the limits that depend on the question: on actions, and on the claimed agent (§11.2, §11.3). Returns
     /// their headers if they are tighter than the limit checked before.
-    pub(super) async fn within_rates(&self, question: &Question) -> Result<Fields, Stopped> {
+    pub(super) async fn within_rates(&self, question: &Question) -> Result<Fields, Box<Refusal>> {
         let Self { desk, request, listed, .. } = self;
         let policies = &desk.compiled.policies;
         let agent = question.context.requesting_agent.as_deref();
@@ -32,7 +29,7 @@ impl Asking<'_> {
             Ok(taken) if taken.granted.is_none() => {
                 // This is another limit than the one checked before.
                 let standing = held.fields(&taken);
-                return Err(Stopped::Refused(Box::new(Refusal { standing, ..held.exceeded(&taken) })));
+                return Err(Box::new(Refusal { standing, ..held.exceeded(&taken) }));
             }
             Ok(taken) => held.fields(&taken),
             Err(_) => return Err(frontdesk_caller::limits::store_away().into()),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{conversed::Conversed, inputs::Kept, question::Wrong};
+use super::{conversed::Conversed, kept::Kept, question::Wrong};
 use frontdesk_ask::Turn;
 use frontdesk_base::text::hex;
 use frontdesk_caller::Caller;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     envelope::{INVALID_PARAMS, Problem},
-    era::Era,
+    protocol::Era,
     served::refused,
     session::{self, Session},
 };

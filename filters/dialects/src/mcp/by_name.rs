@@ -4,8 +4,8 @@
 use super::{
     call,
     envelope::{self, INVALID_PARAMS, Problem},
-    era::Era,
     message::Request,
+    protocol::Era,
     tools::Tools,
 };
 

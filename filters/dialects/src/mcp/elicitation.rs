@@ -24,9 +24,10 @@ use super::{
         json,
     },
     envelope::{INVALID_PARAMS, Problem},
-    era::{Era, META_CAPABILITIES},
+    era::META_CAPABILITIES,
     message::{Request, action},
     missing::{self, Missing},
+    protocol::Era,
 };
 
 /// How long a call waits for the person to decide on the page, and how often it looks.

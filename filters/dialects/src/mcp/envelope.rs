@@ -3,8 +3,8 @@
 use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use super::{era::Era, message::Request};
-use crate::ahp;
+use super::protocol::Era;
+use crate::{ahp, jsonrpc::Request};
 use frontdesk_base::{fault::Refusal, reply::Reply};
 use frontdesk_desk::problem;
 use frontdesk_page::Insertion;

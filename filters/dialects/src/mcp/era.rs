@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     envelope::{INVALID_PARAMS, MISMATCH, NO_VERSION, Problem},
     message::Request,
-    protocol::{HANDSHAKES, STATELESS},
+    protocol::{Era, HANDSHAKES, STATELESS},
 };
 use frontdesk_base::text;
 
@@ -23,61 +23,49 @@ pub(super) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 /// The server's name and version.
 pub(super) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
 
-/// A generation of the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
-    /// Up to 2025-11-25: begins with `initialize`.
-    Handshake,
-    /// Since 2026-07-28: every request is self-contained.
-    Stateless,
-}
-
-impl Era {
-    /// The generation of a request.
-    ///
-    /// # Errors
-    ///
-    /// The headers contradict the body, or the version is unknown.
-    pub(super) fn of(headers: &HeaderMap, request: &Request) -> Result<Self, Problem> {
-        let stateless = |problem: Problem| problem.in_era(Self::Stateless).to(request);
-        let header = |name: HeaderName| only(headers, &name).map_err(stateless);
-        let version = header(VERSION)?;
-        let said = request.meta().and_then(|meta| meta.get(META_VERSION));
-        let differs = |what: &str| {
-            stateless(Problem::new(MISMATCH, format!("The header {what} does not say what the body says.")))
-        };
-        match version {
-            // Such a client has no word for a version in the body; if one is there, a gateway may have believed it.
-            Some(version) if HANDSHAKES.contains(&version) => {
-                return match said.is_none_or(|said| said.as_str() == Some(version)) {
-                    true => Ok(Self::Handshake),
-                    false => Err(differs("MCP-Protocol-Version")),
-                };
-            }
-            None if said.is_none() => return Ok(Self::Handshake),
-            _ => {}
+/// The generation of a request.
+///
+/// # Errors
+///
+/// The headers contradict the body, or the version is unknown.
+pub(super) fn of(headers: &HeaderMap, request: &Request) -> Result<Era, Problem> {
+    let stateless = |problem: Problem| problem.in_era(Era::Stateless).to(request);
+    let header = |name: HeaderName| only(headers, &name).map_err(stateless);
+    let version = header(VERSION)?;
+    let said = request.meta().and_then(|meta| meta.get(META_VERSION));
+    let differs =
+        |what: &str| stateless(Problem::new(MISMATCH, format!("The header {what} does not say what the body says.")));
+    match version {
+        // Such a client has no word for a version in the body; if one is there, a gateway may have believed it.
+        Some(version) if HANDSHAKES.contains(&version) => {
+            return match said.is_none_or(|said| said.as_str() == Some(version)) {
+                true => Ok(Era::Handshake),
+                false => Err(differs("MCP-Protocol-Version")),
+            };
         }
-        let lacks = |key: &str| request.meta().is_none_or(|meta| !meta.contains_key(key));
-        if let Some(missing) = [META_VERSION, META_CAPABILITIES].into_iter().find(|key| lacks(key)) {
-            let why = format!("`params._meta` lacks `{missing}`.");
-            return Err(stateless(Problem::new(INVALID_PARAMS, why)));
-        }
-        if version.is_none() || version != said.and_then(Value::as_str) {
-            return Err(differs("MCP-Protocol-Version"));
-        }
-        if header(METHOD)? != Some(request.method.as_str()) {
-            return Err(differs("Mcp-Method"));
-        }
-        if let Some(named) = named(request)
-            && header(NAME)?.and_then(decoded).as_deref() != Some(named)
-        {
-            return Err(differs("Mcp-Name"));
-        }
-        if version != Some(STATELESS) {
-            return Err(stateless(not_spoken(version)));
-        }
-        Ok(Self::Stateless)
+        None if said.is_none() => return Ok(Era::Handshake),
+        _ => {}
     }
+    let lacks = |key: &str| request.meta().is_none_or(|meta| !meta.contains_key(key));
+    if let Some(missing) = [META_VERSION, META_CAPABILITIES].into_iter().find(|key| lacks(key)) {
+        let why = format!("`params._meta` lacks `{missing}`.");
+        return Err(stateless(Problem::new(INVALID_PARAMS, why)));
+    }
+    if version.is_none() || version != said.and_then(Value::as_str) {
+        return Err(differs("MCP-Protocol-Version"));
+    }
+    if header(METHOD)? != Some(request.method.as_str()) {
+        return Err(differs("Mcp-Method"));
+    }
+    if let Some(named) = named(request)
+        && header(NAME)?.and_then(decoded).as_deref() != Some(named)
+    {
+        return Err(differs("Mcp-Name"));
+    }
+    if version != Some(STATELESS) {
+        return Err(stateless(not_spoken(version)));
+    }
+    Ok(Era::Stateless)
 }
 
 /// Checks the version in the headers of a notification. An unsupported one is the only error that a notification gets
@@ -129,7 +117,7 @@ mod tests {
         let map = headers.iter().map(|(n, v)| (HeaderName::from_static(n), v.parse().unwrap())).collect();
         let params = params.as_object().cloned().unwrap_or_else(Map::new);
         let request = Request { id: json!(1), method: method.into(), params };
-        Era::of(&map, &request).map_err(|problem| problem.code)
+        of(&map, &request).map_err(|problem| problem.code)
     }
 
     fn meta(version: &str) -> Value {
@@ -180,6 +168,6 @@ mod tests {
             map.append(name, value.parse().unwrap());
         }
         let request = Request { id: json!(1), method: "ping".into(), params: Map::new() };
-        assert_eq!(Era::of(&map, &request).map_err(|problem| problem.code), Err(MISMATCH));
+        assert_eq!(of(&map, &request).map_err(|problem| problem.code), Err(MISMATCH));
     }
 }

@@ -1,4 +1,4 @@
-//! The protocol's name, its versions, and where its endpoint is.
+//! The protocol's name, its versions and their two generations, and where its endpoint is.
 
 use super::super::Occupied;
 use frontdesk_config::Declaration;
@@ -9,6 +9,15 @@ pub(super) const NAME: &str = "mcp";
 pub(crate) const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 /// The version without one.
 pub(super) const STATELESS: &str = "2026-07-28";
+
+/// A generation of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Era {
+    /// Up to 2025-11-25: begins with `initialize`.
+    Handshake,
+    /// Since 2026-07-28: every request is self-contained.
+    Stateless,
+}
 
 /// The endpoint's path, unless the site uses it.
 pub fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Option<&'d str> {

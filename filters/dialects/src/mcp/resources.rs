@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     completion::VARIABLE,
     envelope::{INTERNAL, INVALID_PARAMS, NO_RESOURCE, Problem},
-    era::Era,
+    protocol::Era,
     skills,
     tools::no_page,
 };

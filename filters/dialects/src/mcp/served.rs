@@ -5,10 +5,9 @@ use serde_json::Value;
 use super::{
     super::arguments::Function,
     envelope::{self, Problem},
-    era::{self, Era},
-    gate,
+    era, gate,
     message::{self, Message, Request},
-    protocol,
+    protocol::{self, Era},
 };
 use frontdesk_base::fault::Refusal;
 use frontdesk_desk::{Account, Desk, Incoming, Served, Standing, Turned};
@@ -27,7 +26,7 @@ pub(super) fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(R
         return Err(Box::new(Served { reason: Some(refusal.reason), ..reply.into() }));
     }
     let read = match message::read(incoming) {
-        Ok(Message::Request(request)) => Era::of(incoming.headers, &request).map(|era| Some((request, era))),
+        Ok(Message::Request(request)) => era::of(incoming.headers, &request).map(|era| Some((request, era))),
         Ok(Message::Nothing) => era::is_spoken(incoming.headers).map(|()| None),
         Err(problem) => Err(problem),
     };

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{
     elicitation::Elicits,
     envelope::{INTERNAL, Problem},
-    era::Era,
+    protocol::Era,
 };
 
 pub(super) const HEADER: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -19,8 +19,9 @@ use super::{
     super::ahp::{self, Converse, Turn},
     call,
     envelope::{INTERNAL, INVALID_PARAMS, Problem},
-    era::{Era, META_CAPABILITIES},
+    era::META_CAPABILITIES,
     message::Request,
+    protocol::Era,
     tools::Tools,
 };
 

@@ -10,8 +10,8 @@ use super::{
         arguments::Function,
     },
     envelope::{INVALID_PARAMS, Problem},
-    era::Era,
     find::Finder,
+    protocol::Era,
 };
 use frontdesk_config::{CapabilityKind, Declaration};
 use frontdesk_desk::unnamed;

@@ -11,6 +11,7 @@ mod ladder;
 mod level;
 mod links;
 mod offer;
+mod outcome;
 mod page;
 mod probes;
 mod readiness;
@@ -39,8 +40,8 @@ pub use report::Report;
 use evidence::{Evidence, Look, WithFrontdesk};
 use fetched::{Fetched, Leads};
 use ladder::Ladder;
+use outcome::{Found, Offer, Outcome};
 use readiness::Seen;
-use report::{Found, Offer, Outcome};
 use signed::Signed;
 
 /// Maximum bytes of an answer.

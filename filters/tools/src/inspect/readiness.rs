@@ -18,8 +18,8 @@ use super::{
     Answer,
     links::{self, Link},
     offer,
+    outcome::{Offer, Outcome},
     plain::{plain, some},
-    report::{Offer, Outcome},
 };
 
 /// Agents that read for people, answer questions or train models, by their robots.txt names.

@@ -4,12 +4,15 @@
 //! document is untrusted: its text must not leave its string, be replaced from the environment, or make the file
 //! larger than its content.
 
+mod capability;
 mod choose;
+mod expand;
 mod fields;
 mod graph;
 mod guess;
 mod input;
 mod input_name;
+mod keywords;
 mod media;
 mod name;
 mod operation;
@@ -36,8 +39,8 @@ use serde_json::Value;
 use url::Url;
 
 use self::{
+    capability::{Capability, Maker},
     choose::Chosen,
-    operation::{Capability, Maker},
     page::Page,
     pointer::At,
     schemas::Schemas,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{name, operation::Operation, walk::looks_up};
+use super::{keywords::looks_up, name, operation::Operation};
 use crate::lines::is_unseen;
 
 /// The authentication that a capability needs.

@@ -4,15 +4,14 @@
 //! TOML has no null and nests at most 80 levels, and a `${` in it would be replaced from the environment. No document
 //! must lead to any of these.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value, json};
 
 use super::{
     dialect::{self, DEFINED, LIST, NAMED, ONE},
+    keywords::{beside, each_once, is_type, looks_up, without_null},
     name,
     pointer::{self, At},
-    schemas::{Schemas, cut},
+    schemas::Schemas,
 };
 use frontdesk_base::schema::{Referred, Schema};
 
@@ -20,6 +19,9 @@ use frontdesk_base::schema::{Referred, Schema};
 const DEEPEST: usize = 56;
 /// Maximum chained references.
 const HOPS: usize = 64;
+
+/// In a large schema, parts above this size get a name of their own.
+const TINY: usize = 256;
 
 /// The schema is larger or deeper than allowed.
 #[derive(Debug)]
@@ -56,7 +58,7 @@ impl<'w, 'd> Walk<'w, 'd> {
     }
 
     /// The target of a reference.
-    pub(super) fn follow(&mut self, pointer: &str, there: &'d Value, depth: usize) -> Result<Value, Stop> {
+    fn follow(&mut self, pointer: &str, there: &'d Value, depth: usize) -> Result<Value, Stop> {
         if self.stack.iter().any(|above| above == pointer) {
             self.notes.push(cut(pointer));
             return Ok(json!({}));
@@ -115,12 +117,29 @@ impl<'w, 'd> Walk<'w, 'd> {
                 Ok(json!({}))
             }
             Ok((pointer, there)) if self.mode == Mode::Inline => self.follow(&pointer, there, depth),
-            Ok(there) => {
-                let value = self.schemas.by_name(there, self.stack.last().map(String::as_str), self.notes);
+            Ok((pointer, there)) => {
+                let value = self.named_or_small(pointer, there);
                 self.spend(value.to_string().len(), depth)?;
                 Ok(value)
             }
         }
+    }
+
+    /// The replacement of a reference in a schema that is too large to inline: a small one stands there itself.
+    fn named_or_small(&mut self, pointer: String, there: &'d Value) -> Value {
+        let within = self.stack.last().cloned();
+        if self.schemas.is_cycle(within.as_deref(), &pointer) {
+            self.notes.push(cut(&pointer));
+            return json!({});
+        }
+        let mut found = Vec::new();
+        let stack = within.into_iter().collect();
+        let walked = Walk::new(self.schemas, Mode::Inline, TINY, stack, &mut found).follow(&pointer, there, 0);
+        if let Ok(value) = walked {
+            self.notes.append(&mut found);
+            return value;
+        }
+        self.schemas.by_name(pointer)
     }
 
     fn named(&mut self, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
@@ -249,72 +268,7 @@ impl<'w, 'd> Walk<'w, 'd> {
     }
 }
 
-fn is_type(kind: &Value) -> bool {
-    let known = ["string", "number", "integer", "boolean", "object", "array", "null"];
-    kind.as_str().is_some_and(|kind| known.contains(&kind))
-}
-
-/// The same without duplicates, which documents contain and JSON Schema forbids.
-fn each_once(value: &Value) -> Value {
-    match value {
-        Value::Array(names) => {
-            let mut seen = HashSet::new();
-            names.iter().filter(|name| seen.insert(name.as_str())).cloned().collect()
-        }
-        Value::Object(lists) => lists.iter().map(|(name, list)| (name.clone(), each_once(list))).collect(),
-        one => one.clone(),
-    }
-}
-
-/// Whether a string in it would be replaced from the environment.
-pub(super) fn looks_up(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("${"),
-        Value::Array(items) => items.iter().any(looks_up),
-        Value::Object(map) => map.values().any(looks_up),
-        _ => false,
-    }
-}
-
-/// Replaces null in an enumeration by the null type, since TOML has no null.
-fn without_null(map: &mut Map<String, Value>) {
-    if map.get("const").is_some_and(Value::is_null) {
-        map.remove("const");
-        map.insert("type".into(), "null".into());
-    }
-    let Some(Value::Array(choices)) = map.get_mut("enum") else { return };
-    let all = choices.len();
-    choices.retain(|choice| !choice.is_null());
-    match (choices.len(), all) {
-        (0, 0) => drop(map.remove("enum")),
-        (0, _) => {
-            map.remove("enum");
-            map.insert("type".into(), "null".into());
-        }
-        (left, all) if left < all => {
-            let Some(choices) = map.remove("enum") else { return };
-            let either = json!([{"enum": choices}, {"type": "null"}]);
-            if let Some(Value::Array(parts)) = map.get_mut("allOf") {
-                parts.push(json!({"anyOf": either}));
-            } else if map.contains_key("anyOf") {
-                map.insert("allOf".into(), json!([{"anyOf": either}]));
-            } else {
-                map.insert("anyOf".into(), either);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The target of a reference, merged with its sibling keywords.
-fn beside(there: Value, beside: Map<String, Value>) -> Value {
-    const TOLD: [&str; 5] = ["title", "description", "default", "deprecated", "readOnly"];
-    match there {
-        there if beside.is_empty() => there,
-        Value::Object(mut map) if beside.keys().all(|key| TOLD.contains(&key.as_str()) || !map.contains_key(key)) => {
-            map.extend(beside);
-            Value::Object(map)
-        }
-        there => json!({"allOf": [there, beside]}),
-    }
+/// The note where a cycle is cut.
+fn cut(pointer: &str) -> String {
+    format!("{} contains itself; it is cut short with {{}} there", name::one_line(&pointer::last(pointer), 80))
 }

@@ -5,12 +5,13 @@ use serde_json::{Map, Value};
 #[cfg(feature = "agtp")]
 use super::verbs::Spoken;
 use super::{
+    capability::Capability,
+    expand::Named,
     guess,
     input::Input,
     name,
-    operation::{Capability, LeftOut},
+    operation::LeftOut,
     page::Page,
-    schemas::Named,
     security::Auth,
     server::{self, Server},
 };
