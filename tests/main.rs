@@ -6,6 +6,7 @@
 mod support;
 
 mod a2a;
+mod a2a_tasks;
 mod addresses;
 mod admin;
 mod agtp_chain;
@@ -26,6 +27,7 @@ mod building;
 mod callbacks;
 mod callers;
 mod callers_name;
+mod callers_pages;
 mod capability_cache;
 mod capability_calls;
 mod capability_errors;
@@ -34,6 +36,7 @@ mod capability_planes;
 mod cards;
 mod catalogs;
 mod check;
+mod check_contract;
 mod client_shares;
 mod clocks;
 mod commands;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here replaces a part of Frontdesk. Each file holds one idea.
 
+pub mod a2a;
 pub mod agency;
 pub mod agtp;
 pub mod ask;

@@ -19,7 +19,6 @@ use frontdesk_base::schema::{Referred, Schema};
 const DEEPEST: usize = 56;
 /// Maximum chained references.
 const HOPS: usize = 64;
-
 /// In a large schema, parts above this size get a name of their own.
 const TINY: usize = 256;
 
