@@ -20,8 +20,10 @@ export const jupyterlab = [
       const { page } = tab;
       await tab.go("/lab/tree/sum.ipynb?reset");
       await page.waitForSelector(".jp-Notebook .jp-CodeCell");
-      await page.waitForSelector(".jp-Notebook-ExecutionIndicator[data-status=idle]");
+      // The indicator in the notebook also says "idle" before there is a kernel; the status bar names the kernel then.
+      await page.waitForFunction(() => /\| Idle/.test(document.querySelector("#jp-main-statusbar")?.innerText ?? ""));
       await page.click(".jp-CodeCell .cm-content");
+      await page.waitForSelector(".jp-Notebook.jp-mod-editMode .jp-CodeCell.jp-mod-active");
       await page.keyboard.press("Shift+Enter");
       await page.waitForSelector(".jp-OutputArea-output");
       await page.mouse.move(640, 890);

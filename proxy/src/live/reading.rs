@@ -15,6 +15,8 @@ pub struct Reading {
     pub pages: usize,
     /// Requests of this crawl.
     pub asked: usize,
+    /// Links that this crawl did not follow.
+    pub left_out: usize,
     /// The most informative outcome of requests that gave no page, in words.
     pub other: Option<String>,
 }
@@ -36,14 +38,18 @@ pub enum Stage {
 impl Reading {
     /// Whether all is well, and one line about it; `None` if there is nothing to report.
     pub fn line(&self) -> Option<(bool, String)> {
-        let Self { stage, has_ended, pages, asked, other } = self;
+        let Self { stage, has_ended, pages, asked, left_out, other } = self;
         let pages_of = format!("content: {pages} pages of {asked} asked");
         let other = other.as_deref().filter(|_| *pages == 0).map(|other| format!(": {other}")).unwrap_or_default();
+        let left_out = match left_out {
+            0 => String::new(),
+            count => format!(", {count} links not followed (the log says which and why)"),
+        };
         match stage {
             Stage::NotBegun => None,
             Stage::UnderWay if *has_ended => Some((true, format!("content: {pages} pages, the site is read again"))),
             Stage::UnderWay => Some((true, format!("{pages_of} so far, the first reading is under way{other}"))),
-            Stage::Ended => Some((*pages > 0, format!("{pages_of}{other}"))),
+            Stage::Ended => Some((*pages > 0, format!("{pages_of}{left_out}{other}"))),
             Stage::ByAnother => {
                 Some((true, format!("content: {pages} pages, read by another replica or before this start")))
             }
@@ -84,7 +90,10 @@ mod tests {
         reading.stage = Stage::Ended;
         reading.other = Some("/ moved to http://other.test/".into());
         assert_eq!(line(&reading), (true, "content: 3 pages of 7 asked".into()));
-        reading.pages = 0;
+        reading.left_out = 2;
+        let said = "content: 3 pages of 7 asked, 2 links not followed (the log says which and why)";
+        assert_eq!(line(&reading), (true, said.into()));
+        (reading.pages, reading.left_out) = (0, 0);
         assert_eq!(line(&reading), (false, "content: 0 pages of 7 asked: / moved to http://other.test/".into()));
         reading.stage = Stage::Stopped("x\n".repeat(LONGEST));
         let (well, said) = line(&reading);

@@ -13,6 +13,8 @@ use crate::live::shown;
 pub(super) struct Report {
     told: HashSet<&'static str>,
     pub(super) asked: usize,
+    /// Links that were not followed.
+    pub(super) left_out: usize,
     /// The most informative answer without a page, and its rank.
     other: Option<(u8, String)>,
     /// The origin to which the site redirects.

@@ -92,8 +92,8 @@ impl Reader {
             self.metrics.crawled(outcome.label());
             report.heard(&heard, outcome);
             self.tell_name(crawl.name(), &report, None);
+            self.left_out(&crawl.left_out(), &mut report);
             self.note(&report, crawl.books(), Stage::UnderWay);
-            self.left_out(&crawl.left_out());
             if news.are_due(crawl.books(), self.version()) {
                 news.took(self.show(&running, crawl.books(), self.coverage()).await?);
                 if let Some(others) = others.as_deref_mut().filter(|_| told.is_none_or(|at| at.elapsed() >= SHARED)) {
@@ -111,7 +111,7 @@ impl Reader {
                 return Ok(Left::Draining);
             }
         }
-        self.left_out(&crawl.left_out());
+        self.left_out(&crawl.left_out(), &mut report);
         let name = crawl.name().cloned();
         let (books, ending) = crawl.finish();
         self.tell_name(name.as_ref(), &report, Some(&books));
@@ -147,7 +147,8 @@ impl Reader {
     }
 
     /// Counts links that were not followed, and logs the first ones.
-    fn left_out(&self, left: &LeftOut) {
+    fn left_out(&self, left: &LeftOut, report: &mut Report) {
+        report.left_out += left.count;
         if left.count > 0 {
             self.metrics.crawl_left_out(left.count);
         }
@@ -184,6 +185,7 @@ impl Reader {
             reading.has_ended |= stage == Stage::Ended;
             reading.stage = stage;
             (reading.pages, reading.asked, reading.other) = (books.len(), report.asked, report.other());
+            reading.left_out = report.left_out;
         });
     }
 
