@@ -33,10 +33,11 @@ timeout = 5
             ":9: log.level: \"debgu\" is not one of trace, debug, info, warn, error; did you mean \"debug\"?",
             ":12: capabilities[0].type: \"querry\" is not one of resource, query, compare, monitor, prepare_action, \
              commit_action, destructive_action, event, policy; \
-             did you mean \"query\"?",
-            ":14: capabilities[0].endpoint: \"x\" must begin with \"/\"",
-            ":16: capabilities[0].upstream.method: \"get\" is not a method; write it in capitals, as in \"POST\"",
-            ":17: capabilities[0].upstream.timeout: expected a string, got 5",
+             did you mean \"query\"? (in capability \"a.b\")",
+            ":14: capabilities[0].endpoint: \"x\" must begin with \"/\" (in capability \"a.b\")",
+            ":16: capabilities[0].upstream.method: \"get\" is not a method; write it in capitals, as in \"POST\" \
+             (in capability \"a.b\")",
+            ":17: capabilities[0].upstream.timeout: expected a string, got 5 (in capability \"a.b\")",
         ]
     );
 }
@@ -100,7 +101,8 @@ fn closed_tables_are_closed_and_open_ones_publish_what_they_do_not_know() {
     let capability = "[[capabilities]]\nid = 'a'\ntype = 'query'\nrisk_level = 'low'\nscopes = ['a:read']\n";
     let declared_scopes = declare_here(&with_upstream(capability)).unwrap();
     assert!(declared_scopes.warnings.iter().any(|warning| line(warning).ends_with(
-        "capabilities[0].scopes: not a known key; it is published as written; did you mean \"required_scopes\"?"
+        "capabilities[0].scopes: not a known key; it is published as written; did you mean \"required_scopes\"? \
+         (in capability \"a\")"
     )));
     let contract = declared.contract.to_json();
     assert_eq!(contract["site"]["motto"], "x");
@@ -175,8 +177,10 @@ fn a_text_that_the_manifest_has_no_room_for_is_said_and_is_the_same_everywhere()
     let expected =
         [(4, "site.name", 129, 128), (5, "site.description", 514, 512), (10, "capabilities[0].description", 257, 256)];
     let expected = expected.map(|(line, key, count, most)| {
+        let capability = if key.starts_with("capabilities") { " (in capability \"a\")" } else { "" };
         format!(
-            ":{line}: warning: {key}: has {count} characters, and at most {most} are published: it ends with \"…\" everywhere; shorten it"
+            ":{line}: warning: {key}: has {count} characters, and at most {most} are published: it ends with \"…\" \
+             everywhere; shorten it{capability}"
         )
     });
     assert_eq!(said, expected);
@@ -199,8 +203,10 @@ fn a_name_that_nobody_can_call_is_refused_with_its_line() {
     let long = "x.".repeat(33);
     assert_eq!(
         refused(&capability(&long, "")),
-        [":4: capabilities[0].id: makes a name of 66 characters, and agents can call one of at most 64; \
-            shorten it, or write a name in ahp.name"]
+        [format!(
+            ":4: capabilities[0].id: makes a name of 66 characters, and agents can call one of at most 64; \
+             shorten it, or write a name in ahp.name (in capability \"{long}\")"
+        )]
     );
     // Every name begins with a letter.
     assert_eq!(refused(&capability(&"7".repeat(63), "")).len(), 1);

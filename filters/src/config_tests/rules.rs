@@ -232,9 +232,9 @@ fn what_is_written_against_the_safe_default_is_obeyed_with_a_warning() {
             ":3: warning: store.url: \"memory:\" forgets at a restart which actions were carried out, and no replica \
              knows of them; write \"file:/var/lib/frontdesk\" or \"redis://host:6379/0\"",
             ":3: warning: capabilities[0].risk_level: missing; it is published as high; \
-             write low, medium, high or critical",
-            ":7: warning: capabilities[0].auth: an action that anyone may call",
-            ":8: warning: capabilities[0].requires_user_confirmation: an action that no person confirms",
+             write low, medium, high or critical (in capability \"a\")",
+            ":7: warning: capabilities[0].auth: an action that anyone may call (in capability \"a\")",
+            ":8: warning: capabilities[0].requires_user_confirmation: an action that no person confirms (in capability \"a\")",
         ]
     );
     for mode in ["MODE1", "MODE2"] {

@@ -173,7 +173,7 @@ fn what_names_a_removed_verb_degrades() {
         endpoint,
         [
             ":16: warning: capabilities[1].agtp.method: \"BOOK\" is no verb any more since version 2.0.0 of the catalog; \
-          write \"RESERVE\"; until then it is not called by verbs"
+          write \"RESERVE\"; until then it is not called by verbs (in capability \"rooms.book\")"
         ]
     );
     let policy = "allow = ['BOOK', 'EXECUTE', 'FRANK']\ndisallow = ['BOOK']\naliases = { HOLD = 'BOOK' }\n\
