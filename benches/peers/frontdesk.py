@@ -1,7 +1,8 @@
 """Frontdesk, as the comparison runs it: everything at its default but the limits, which are never reached, and the
 concierge, which reads the site and keeps what it read: it is there where it is asked."""
-import os, signal
+import os, signal, time
 
+from .process import stop
 from .proxy import Proxy
 from .site import fetch
 
@@ -75,6 +76,21 @@ answer = "{{{{ data.results | length }}}} things; the first is {{{{ data.results
             "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
             "OTEL_TRACES_SAMPLER_ARG": "0.01",
         }
+
+    def start(self):
+        """Waits until it has read the site, which it does once by itself: that is no part of a request."""
+        super().start()
+        until = time.monotonic() + 3 * self.patience
+        while time.monotonic() < until:
+            try:
+                said = fetch(self.admin, "/readyz?verbose")[2].decode()
+            except OSError:
+                said = ""
+            if "content:" in said and "under way" not in said:
+                return self.process
+            time.sleep(0.2)
+        stop([self.process])
+        raise SystemExit(f"frontdesk has not read the site in time:\n{said}")
 
     def command(self):
         return [self.binary, "run", "--config", self.conf("toml")]

@@ -14,6 +14,8 @@ class Proxy:
     log_note = "a file"
     reload_note = ""
     environment = {}
+    # How many seconds its start may take.
+    patience = 20
     # Whether the site is reached over https.
     secure = False
 
@@ -48,7 +50,7 @@ class Proxy:
             self.process = process.start(self.command(), process.THEIRS, out, err, self.environment)
         try:
             for port in (self.http, self.https):
-                process.listening(self.process, port, (self.errors, self.log))
+                process.listening(self.process, port, (self.errors, self.log), self.patience)
         except SystemExit:
             process.stop([self.process])
             raise
