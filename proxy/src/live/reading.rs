@@ -43,7 +43,7 @@ impl Reading {
         let other = other.as_deref().filter(|_| *pages == 0).map(|other| format!(": {other}")).unwrap_or_default();
         let left_out = match left_out {
             0 => String::new(),
-            count => format!(", {count} links not followed (the log says which and why)"),
+            count => format!(", links not followed: {count} (the log names the first of each kind)"),
         };
         match stage {
             Stage::NotBegun => None,
@@ -91,7 +91,7 @@ mod tests {
         reading.other = Some("/ moved to http://other.test/".into());
         assert_eq!(line(&reading), (true, "content: 3 pages of 7 asked".into()));
         reading.left_out = 2;
-        let said = "content: 3 pages of 7 asked, 2 links not followed (the log says which and why)";
+        let said = "content: 3 pages of 7 asked, links not followed: 2 (the log names the first of each kind)";
         assert_eq!(line(&reading), (true, said.into()));
         (reading.pages, reading.left_out) = (0, 0);
         assert_eq!(line(&reading), (false, "content: 0 pages of 7 asked: / moved to http://other.test/".into()));
