@@ -134,11 +134,15 @@ pub(super) async fn http2<A, S>(
             }
         };
         match accepted {
-            Ok(Some(H2Accept::Session(session))) => {
+            Ok(Some(H2Accept::Session(mut session))) => {
                 if idle.is_some() {
                     drop(idle);
                     if !gate.may_be_busy(&admission) {
-                        return;
+                        // The client can repeat the request elsewhere (RFC 9113 §8.7).
+                        session.shutdown_with_reason(Reason::REFUSED_STREAM);
+                        // The library drops what waits to be written once GOAWAY is due, so the reset goes first.
+                        poll_fn(|cx| Poll::Ready(drop(h2.poll_closed(cx)))).await;
+                        return make_room(&mut h2).await;
                     }
                 }
                 let stream = streams.begin();

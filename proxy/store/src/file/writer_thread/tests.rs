@@ -41,7 +41,8 @@ async fn what_waits_is_done_together() {
     for asked in asking {
         sizes.push(asked.await.unwrap().unwrap());
     }
-    assert!(sizes.iter().max() >= Some(&3), "{sizes:?}");
+    // While the first is carried out the others wait, whether or not one of them was taken with it.
+    assert!(sizes.iter().max() >= Some(&2), "{sizes:?}");
 }
 
 #[tokio::test]
