@@ -33,17 +33,45 @@ enum Element {
     Mixed(&'static [u8]),
 }
 
+/// Elements of HTML that have no content, and so are never open.
+const VOID: [&[u8]; 19] = [
+    b"area",
+    b"base",
+    b"basefont",
+    b"bgsound",
+    b"br",
+    b"col",
+    b"embed",
+    b"frame",
+    b"hr",
+    b"image",
+    b"img",
+    b"input",
+    b"keygen",
+    b"link",
+    b"meta",
+    b"param",
+    b"source",
+    b"track",
+    b"wbr",
+];
+/// Elements that the end tag of an element around them ends too (HTML §13.2.6.3).
+const ENDS_BY_ITSELF: [&[u8]; 10] = [b"dd", b"dt", b"li", b"optgroup", b"option", b"p", b"rb", b"rp", b"rt", b"rtc"];
+
 /// Those of them that are open, the outermost first.
 #[derive(Debug)]
 pub(super) struct OpenElements {
     open: Vec<Element>,
+    /// Names of the elements of HTML that are open in a `Mixed`, and where in `open` that is. While there is one, a parser
+    /// ignores the end tags of the `Mixed` and of the SVG or MathML around it.
+    within: Vec<(usize, Vec<u8>)>,
     /// The body has a tag of its own: a `<frameset>` in it is none.
     explicit: bool,
 }
 
 impl OpenElements {
     pub fn new(explicit: bool) -> OpenElements {
-        OpenElements { open: Vec::new(), explicit }
+        OpenElements { open: Vec::new(), within: Vec::new(), explicit }
     }
 
     /// Is what follows SVG or MathML?
@@ -89,8 +117,45 @@ impl OpenElements {
             // Parsers differ: those before the standard's change of 2025 skip the tag and read on.
             name if name.is_raw() && self.innermost() == Some(Name::Select) => Meaning::Doubt,
             name if name.is_raw() => Meaning::Raw(name),
+            _ if self.in_mixed() => self.start_within(tag),
             _ => Meaning::Nothing,
         }
+    }
+
+    /// A start tag of HTML in SVG or MathML.
+    fn start_within(&mut self, tag: &Tag<'_>) -> Meaning {
+        let name = tag.written.to_ascii_lowercase();
+        if VOID.contains(&name.as_slice()) {
+            return Meaning::Nothing;
+        }
+        let mixed = self.open.len() - 1;
+        // A paragraph ends the one before.
+        if name == b"p" && self.within.last().is_some_and(|(at, last)| *at == mixed && *last == name) {
+            return Meaning::Nothing;
+        }
+        if self.within.len() == DEPTH_MAX {
+            return Meaning::Doubt;
+        }
+        self.within.push((mixed, name));
+        Meaning::Nothing
+    }
+
+    /// An end tag of HTML in SVG or MathML.
+    fn end_within(&mut self, tag: &Tag<'_>) -> Meaning {
+        let (mixed, name) = (self.open.len() - 1, tag.written.to_ascii_lowercase());
+        let Some(at) = self.within.iter().rposition(|(at, open)| *at == mixed && *open == name) else {
+            return Meaning::Nothing;
+        };
+        if self.within[at + 1..].iter().any(|(_, open)| !ENDS_BY_ITSELF.contains(&open.as_slice())) {
+            return Meaning::Doubt;
+        }
+        self.within.truncate(at);
+        Meaning::Nothing
+    }
+
+    /// Is an element of HTML open in the SVG or MathML that is?
+    fn is_open_within(&self) -> bool {
+        self.within.last().is_some_and(|(at, _)| *at + 1 == self.open.len())
     }
 
     fn foreign_start(&mut self, tag: &Tag<'_>) -> Meaning {
@@ -127,19 +192,31 @@ impl OpenElements {
             }
         }
         match tag.name {
+            Name::Svg | Name::Math if self.is_open_within() => Meaning::Doubt,
             Name::Svg | Name::Math => self.end_of_foreign(tag.name),
             Name::Table | Name::Template | Name::Object | Name::Applet | Name::Marquee | Name::Select => {
                 self.end_of(tag.name)
             }
-            _ => {
-                if let (Some(Element::Mixed(open)), Some(name)) = (self.open.last(), holds_html(tag))
-                    && *open == name
-                {
-                    self.open.pop();
+            _ => match (self.open.last(), holds_html(tag)) {
+                (Some(Element::Mixed(open)), Some(name)) if *open == name => {
+                    if self.is_open_within() {
+                        return Meaning::Doubt;
+                    }
+                    self.truncate(self.open.len() - 1);
+                    Meaning::Nothing
                 }
-                Meaning::Nothing
-            }
+                // It ends an element of SVG or MathML around this one, if no HTML is open between.
+                (Some(Element::Foreign(_)), Some(name)) if self.open.contains(&Element::Mixed(name)) => Meaning::Doubt,
+                (Some(Element::Mixed(_)), _) => self.end_within(tag),
+                _ => Meaning::Nothing,
+            },
         }
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.open.truncate(len);
+        let kept = self.within.iter().take_while(|(at, _)| *at < len).count();
+        self.within.truncate(kept);
     }
 
     fn push(&mut self, element: Element) -> Meaning {
@@ -153,7 +230,7 @@ impl OpenElements {
     /// A tag of HTML ends the SVG or MathML that it stands in.
     fn leave_foreign(&mut self) {
         while self.in_foreign() {
-            self.open.pop();
+            self.truncate(self.open.len() - 1);
         }
     }
 
@@ -178,7 +255,7 @@ impl OpenElements {
             _ => self.open.iter().rposition(same).filter(|_| self.innermost() == Some(name)),
         };
         if let Some(at) = ends {
-            self.open.truncate(at);
+            self.truncate(at);
         }
         Meaning::Nothing
     }
@@ -187,7 +264,7 @@ impl OpenElements {
         let of_html = |element: &Element| matches!(element, Element::Html(_));
         let from = self.open.iter().rposition(of_html).map_or(0, |at| at + 1);
         if let Some(n) = self.open[from..].iter().rposition(|element| *element == Element::Foreign(name)) {
-            self.open.truncate(from + n);
+            self.truncate(from + n);
         }
         Meaning::Nothing
     }

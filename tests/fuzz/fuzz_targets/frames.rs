@@ -3,7 +3,7 @@
 #![no_main]
 #![allow(dead_code, reason = "parts of what is included are for others")]
 
-use frontdesk_base::{Reply, reply};
+use frontdesk_base::Reply;
 use libfuzzer_sys::fuzz_target;
 use wire as frames;
 

@@ -80,6 +80,13 @@ const PAGES: &[(&str, Outcome)] = &[
     ("<html>{l}<body><svg><title><![CDATA[</title>]]></title></svg></body>", DOUBT),
     ("<html>{l}<body><svg><foreignObject><style></svg></body></style></foreignObject></svg>{n}</body>", INSERTED),
     ("<html>{l}<body><svg><foreignObject/><g>{n}</body>", INSERTED),
+    // While HTML is open in them, a parser ignores their end tags.
+    ("<html>{l}<body><svg><foreignObject><div><p>x<p>y<br></div></foreignObject><style></svg>{n}</body>", INSERTED),
+    ("<html>{l}<body><svg><foreignObject><TABLE><td><b></table></foreignObject></svg>{n}</body>", INSERTED),
+    ("<html>{l}<body><svg><title><t></title><style></body></style></svg></body>", DOUBT),
+    ("<html>{l}<body><svg><title><t></svg></body>", DOUBT),
+    ("<html>{l}<body><svg><title><svg></title></svg></body>", DOUBT),
+    ("<html>{l}<body><svg><foreignObject><b><i></b></i></foreignObject></svg></body>", DOUBT),
     ("<html>{l}<body><svg><g>{n}</body>", INSERTED),
     ("<html>{l}<body><table><tr><td><svg><g></td><textarea></svg></body>", DOUBT),
     ("<html>{l}<body><div><svg><g></div><textarea></svg></body>", DOUBT),
