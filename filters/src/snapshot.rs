@@ -164,7 +164,7 @@ impl Snapshot {
         login.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         #[cfg(feature = "handoff")]
         declaration.settings.handoff.iter().flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
-        let script = webmcp::document(&declaration.settings, occupied, openapi::path(declaration, occupied));
+        let script = webmcp::document(&declaration.settings, occupied, openapi::published::path(declaration, occupied));
         let has_script = script.is_some();
         script.into_iter().for_each(|script| endpoints.add(Endpoint::document(script, problem::reply)));
         compiled.insertion = discovery.notice.then(|| {

@@ -174,7 +174,7 @@ fn embedded(name: &str) -> Value {
 pub(super) fn apis(declaration: &Declaration) -> Vec<Value> {
     let base = declaration.settings.site.origin.as_deref().map(|origin| origin.trim_end_matches('/'));
     let nothing = frontdesk_dialects::Occupied::default();
-    let path = openapi::path(declaration, &nothing);
+    let path = openapi::published::path(declaration, &nothing);
     let name = declaration.settings.site.name.as_deref().unwrap_or("The site");
     let mut api = json!({ "name": format!("{name} over HTTP"), "description": "The same capabilities as operations of an OpenAPI document." });
     if let Some(base) = base {

@@ -67,7 +67,9 @@ fn apis<'a>(declaration: &'a Declaration, occupied: &Occupied, announcements: &'
         let manual = llms::endpoint(settings, occupied).map(|path| ("service-doc", path, "text/plain"));
         api("/", described("agent-interface").into_iter().chain(manual).collect());
     }
-    if let (Some(document), true) = (openapi::path(declaration, occupied), occupied.leaves(&paths.capabilities)) {
+    if let (Some(document), true) =
+        (openapi::published::path(declaration, occupied), occupied.leaves(&paths.capabilities))
+    {
         api(&paths.capabilities.path, vec![("service-desc", document, "application/json")]);
     }
     if let Some(at) = mcp::path(declaration, occupied) {

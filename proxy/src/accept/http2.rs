@@ -141,7 +141,7 @@ pub(super) async fn http2<A, S>(
                         // The client can repeat the request elsewhere (RFC 9113 §8.7).
                         session.shutdown_with_reason(Reason::REFUSED_STREAM);
                         // The library drops what waits to be written once GOAWAY is due, so the reset goes first.
-                        poll_fn(|cx| Poll::Ready(drop(h2.poll_closed(cx)))).await;
+                        poll_fn(|cx| Poll::Ready(h2.poll_closed(cx).is_ready())).await;
                         return make_room(&mut h2).await;
                     }
                 }

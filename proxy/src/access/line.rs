@@ -8,7 +8,7 @@ use std::{
 
 use frontdesk_filters::desk::date;
 
-use crate::{clock::since_1970, engine::Engine, traces::Ids};
+use crate::{clock::since_1970, engine::Engine, traces::context::Ids};
 
 /// The longest value that comes from a request, in bytes.
 pub const LONGEST: usize = 1024;

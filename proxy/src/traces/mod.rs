@@ -6,7 +6,7 @@
 //! counted.
 
 mod collector;
-mod context;
+pub(crate) mod context;
 mod otel_env;
 mod queue;
 mod span;
@@ -21,7 +21,7 @@ use opentelemetry_sdk::{
     trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider},
 };
 
-pub use context::{Ids, ids, is_context};
+pub use context::{ids, is_context};
 pub use span::{Place, Span, Trace};
 
 use crate::{metrics::Metrics, outbound::Outbound, version};

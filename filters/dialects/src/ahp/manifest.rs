@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{Occupied, json, mcp::protocol, openapi},
+    super::{Occupied, json, mcp::protocol, openapi::published},
     VERSION, converse_path,
     listed::{self, A_QUESTION, ANYTHING, ActionType, Listed, Mode},
 };
@@ -82,8 +82,8 @@ fn integrations(declaration: &Declaration, occupied: &Occupied, listed: &[Listed
         // The version that AHP §4.4.1 names. Clients of later versions negotiate when they connect.
         integrations.insert("mcp".into(), json!({ "url": path, "version": protocol::HANDSHAKES[0] }));
     }
-    if let Some(path) = openapi::path(declaration, occupied) {
-        integrations.insert("openapi".into(), json!({ "url": path, "version": openapi::VERSION }));
+    if let Some(path) = published::path(declaration, occupied) {
+        integrations.insert("openapi".into(), json!({ "url": path, "version": published::VERSION }));
     }
     integrations
 }

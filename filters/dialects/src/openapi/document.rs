@@ -12,7 +12,8 @@ use super::{
         },
         arguments::Function,
     },
-    VERSION, operation_path,
+    operation_path,
+    published::VERSION,
 };
 use frontdesk_base::text::fitted;
 use frontdesk_config::{AuthKind, Capability, Declaration};

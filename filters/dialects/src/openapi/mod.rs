@@ -3,25 +3,25 @@
 
 mod document;
 mod operation;
+pub mod published;
 
 use std::sync::Arc;
 
 use http::Method;
 
-use self::operation::{Nothing, Operation};
+use self::{
+    operation::{Nothing, Operation},
+    published::path,
+};
 use super::{
-    Dialect, Document, Entry, Explain, Occupied, Publication, Publishing, Variant,
+    Dialect, Document, Entry, Explain, Publication, Publishing, Variant,
     ahp::{
         self,
         listed::{self, Mode},
     },
     arguments::Function,
 };
-use frontdesk_config::Declaration;
 use frontdesk_desk::{Endpoint, Serve};
-
-/// The version of OpenAPI.
-pub const VERSION: &str = "3.1.0";
 
 const MEDIA_TYPE: &str = "application/json";
 
@@ -59,12 +59,6 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
         endpoints,
         exported: Some(document.into()),
     }
-}
-
-/// The document's path, unless the site uses it.
-pub fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Option<&'d str> {
-    let path = &declaration.settings.paths.openapi;
-    occupied.leaves(path).then_some(path.path.as_str())
 }
 
 fn endpoints(functions: impl Iterator<Item = Function>, publishing: &Publishing<'_>) -> Vec<Endpoint> {
