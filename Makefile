@@ -52,10 +52,13 @@ target/tools/bin/mdbook:
 	@deploy/setup cc
 	$(CARGO) install mdbook --version 0.5.4 --locked --no-default-features --features search --root target/tools
 
+# Many tests wait for a time limit or for another process, so more of them run at once than there are CPUs.
+TESTS_AT_ONCE ?= $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2))
+
 test: keys
 	@deploy/setup cc openssl curl python3 redis-server faketime nginx apache2
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	  set -x; $(CARGO) nextest run --workspace --locked; \
+	  set -x; $(CARGO) nextest run --workspace --locked --test-threads $(TESTS_AT_ONCE); \
 	else \
 	  set -x; $(CARGO) test --workspace --locked; \
 	fi

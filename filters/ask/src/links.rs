@@ -199,7 +199,7 @@ mod tests {
     fn hostile_links_take_linear_time() {
         for text in ["[", "](", "[](", "[a](/", "\\"] {
             let begun = std::time::Instant::now();
-            each(&text.repeat(500_000 / text.len()), |_, _| ());
+            each(&text.repeat(100_000 / text.len()), |_, _| ());
             assert!(begun.elapsed().as_secs() < 20, "{text}");
         }
     }

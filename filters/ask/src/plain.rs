@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn hostile_markup_takes_linear_time() {
         for text in ["[", "](", "](((", "!", "_", "\\", "]", "[](", ".", "<", "<https://", "<sup>", "*", "a*"] {
-            let page = text.repeat(500_000 / text.len());
+            let page = text.repeat(100_000 / text.len());
             let begun = std::time::Instant::now();
             _ = super::text(&page);
             sentences(&page, 480, &mut |_| ());
