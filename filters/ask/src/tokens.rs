@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn endless_words_are_none() {
         for text in ["x", "_", "'s", "aB", "-", "東"] {
-            let begun = std::time::Instant::now();
+            let limit = frontdesk_base::work_limit::WorkLimit::begin(std::time::Duration::from_secs(20));
             all(&text.repeat(500_000));
-            assert!(begun.elapsed().as_secs() < 20, "{text}");
+            assert!(!limit.is_over(), "{text}");
         }
         assert!(all(&"x".repeat(1_000_000)).is_empty());
     }

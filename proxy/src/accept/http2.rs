@@ -35,6 +35,8 @@ use crate::alarm::Alarm;
 
 /// The number of refused streams after which the connection is closed.
 const REFUSALS: usize = 32;
+/// The most streams that are refused at once. A client may have 100 open.
+const STREAMS: usize = 128;
 /// How long a client may take to read the last frames of a connection.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -134,14 +136,11 @@ pub(super) async fn http2<A, S>(
             }
         };
         match accepted {
-            Ok(Some(H2Accept::Session(mut session))) => {
+            Ok(Some(H2Accept::Session(session))) => {
                 if idle.is_some() {
                     drop(idle);
                     if !gate.may_be_busy(&admission) {
-                        // The client can repeat the request elsewhere (RFC 9113 §8.7).
-                        session.shutdown_with_reason(Reason::REFUSED_STREAM);
-                        // The library drops what waits to be written once GOAWAY is due, so the reset goes first.
-                        poll_fn(|cx| Poll::Ready(h2.poll_closed(cx).is_ready())).await;
+                        refuse(&mut h2, session).await;
                         return make_room(&mut h2).await;
                     }
                 }
@@ -204,6 +203,21 @@ async fn accept(
 async fn make_room(h2: &mut H2Connection<Stream, Bytes>) {
     h2.abrupt_shutdown(Reason::NO_ERROR);
     let _ = timeout(LAST_FRAME, poll_fn(|cx| h2.poll_closed(cx))).await;
+}
+
+/// Refuses a stream, and those that the library has read behind it, so that the client can repeat their requests (RFC 9113
+/// §8.7). Once GOAWAY is due the library drops the frames that wait, so this comes before `make_room`.
+async fn refuse(h2: &mut H2Connection<Stream, Bytes>, mut first: Http2Session) {
+    first.shutdown_with_reason(Reason::REFUSED_STREAM);
+    poll_fn(|cx| {
+        // Every turn writes the resets of the turn before.
+        for _ in 0..STREAMS {
+            let Poll::Ready(Some(Ok((_, mut behind)))) = h2.poll_accept(cx) else { break };
+            behind.send_reset(Reason::REFUSED_STREAM);
+        }
+        Poll::Ready(())
+    })
+    .await;
 }
 
 /// Returns when a connection that idles is asked to make room.

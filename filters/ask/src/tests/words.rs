@@ -75,8 +75,8 @@ fn markup_and_links_of_a_model_are_no_part_of_its_words() {
 fn hostile_words_take_linear_time() {
     let library = library();
     for reply in ["[", "[1]", ". ", "a[1]. ", "Groups [1] pay. ", "\n"] {
-        let begun = std::time::Instant::now();
+        let limit = frontdesk_base::work_limit::WorkLimit::begin(std::time::Duration::from_secs(20));
         written(&library, &reply.repeat(100_000 / reply.len()));
-        assert!(begun.elapsed().as_secs() < 20, "{reply}");
+        assert!(!limit.is_over(), "{reply}");
     }
 }

@@ -253,7 +253,11 @@ fn long_tags_are_read_through() {
 #[test]
 fn a_page_of_too_many_open_elements_is_in_doubt() {
     for (depth, outcome) in [(200, Outcome::Inserted), (300, DOUBT)] {
-        let page = format!("<html><body>{}{}</body>", "<table><td>".repeat(depth), "</table>".repeat(depth));
-        assert_eq!(run(&marks(Position::End), page.as_bytes().chunks(1000)).1, outcome, "{depth}");
+        let tables = "<table><td>".repeat(depth) + &"</table>".repeat(depth);
+        let of_html = format!("<svg><desc>{}{}</desc></svg>", "<i>".repeat(depth), "</i>".repeat(depth));
+        for body in [tables, of_html] {
+            let page = format!("<html><body>{body}</body>");
+            assert_eq!(run(&marks(Position::End), page.as_bytes().chunks(1000)).1, outcome, "{depth}");
+        }
     }
 }

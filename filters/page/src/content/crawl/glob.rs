@@ -101,6 +101,6 @@ mod tests {
         let path = format!("/{}", "a".repeat(2_000));
         let begun = std::time::Instant::now();
         assert!(!glob.matches(&path));
-        assert!(begun.elapsed().as_secs() < 20);
+        assert!(begun.elapsed().as_secs() < 1);
     }
 }
