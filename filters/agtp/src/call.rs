@@ -261,7 +261,7 @@ impl Spoken {
         calling: &Calling<'_>,
         capability: Called<'_>,
         reason: &'static str,
-    ) -> Account {
+    ) -> Box<Account> {
         let Incoming { caller, request_id, .. } = *calling.incoming;
         let idempotency_key = calling.incoming.idempotency_key().ok().flatten();
         let turned = Turned { capability, caller, idempotency_key, request_id, dialect: super::NAME };

@@ -23,7 +23,7 @@ pub(super) struct AgtpResponse {
     /// Why it was refused, if it was.
     pub(super) reason: Option<&'static str>,
     /// The account of the called capability, if any.
-    pub(super) account: Option<Account>,
+    pub(super) account: Option<Box<Account>>,
     /// The contract that it was carried out under.
     pub(super) lineage: Option<Lineage>,
     /// It may have changed something, so its record gets an action id.

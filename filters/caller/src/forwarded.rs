@@ -40,6 +40,9 @@ const FORWARDING_NAMES: [&str; 20] = [
     "x-waws-unencoded-url",
 ];
 
+/// The first letters of the names that [`meaning`] finds. Few other headers begin with one of them.
+const INITIALS: &[u8] = b"cfpstx";
+
 /// What a request header's name means to the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
@@ -57,6 +60,9 @@ pub enum Meaning {
 
 /// Classifies a header's name, case-insensitively, as a site would that ignores all but letters and digits.
 pub fn meaning(name: &[u8]) -> Meaning {
+    if !name.first().is_some_and(|first| INITIALS.contains(&first.to_ascii_lowercase())) {
+        return Meaning::Plain;
+    }
     let odd = |b: &u8| !b.is_ascii_alphanumeric() && *b != b'-';
     let disguised = name.iter().any(odd);
     let folded: Vec<u8>;
@@ -219,6 +225,23 @@ mod tests {
             map.append(HeaderName::from_static(name), value.parse().unwrap());
         }
         map
+    }
+
+    #[test]
+    fn every_forwarding_name_is_found_in_any_case_and_disguised() {
+        for name in FORWARDING_NAMES {
+            assert_eq!(meaning(name.as_bytes()), Meaning::Forwarding);
+            assert_eq!(meaning(name.to_uppercase().as_bytes()), Meaning::Forwarding);
+            if name.contains('-') {
+                assert_eq!(meaning(name.replace('-', "_").as_bytes()), Meaning::Disguised);
+            }
+        }
+        for name in ["X-Frontdesk-Caller", "x-ahp-key", "Proxy"] {
+            assert_eq!(meaning(name.as_bytes()), Meaning::Ours);
+        }
+        for name in ["Host", "Cookie", "User-Agent", "_", ""] {
+            assert_eq!(meaning(name.as_bytes()), Meaning::Plain);
+        }
     }
 
     #[test]

@@ -52,8 +52,8 @@ pub struct Account {
 
 impl Account {
     /// The account of a call to a capability that does not exist.
-    pub(super) fn nothing() -> Self {
-        Self {
+    pub(super) fn nothing() -> Box<Self> {
+        Box::new(Self {
             capability: String::new(),
             dialect: "",
             decision: "",
@@ -72,7 +72,7 @@ impl Account {
             upstream_status: None,
             named: None,
             near: None,
-        }
+        })
     }
 
     /// Records the findings in the words that the caller gets.
@@ -85,13 +85,17 @@ impl Account {
     }
 
     /// The account of a call that goes on in the background. The background task writes the audit line.
-    pub fn accepted(compiled: &Compiled, index: usize) -> Self {
+    pub fn accepted(compiled: &Compiled, index: usize) -> Box<Self> {
         let capability = compiled.settings.capability(index).map(|capability| capability.id.clone());
-        Self { capability: capability.unwrap_or_default(), decision: "accepted", ..Self::nothing() }
+        let mut account = Self::nothing();
+        (account.capability, account.decision) = (capability.unwrap_or_default(), "accepted");
+        account
     }
 
-    pub(super) fn of(capability: &Capability) -> Self {
-        Self { capability: capability.id.clone(), ..Self::nothing() }
+    pub(super) fn of(capability: &Capability) -> Box<Self> {
+        let mut account = Self::nothing();
+        account.capability.clone_from(&capability.id);
+        account
     }
 
     /// The audit line, ending in a newline, at most [`LONGEST`] bytes.

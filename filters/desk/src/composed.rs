@@ -184,7 +184,7 @@ impl Step<'_> {
                 // The step's own account counts what the firewall found.
                 self.account.told_of(account.flagged.clone());
             }
-            self.account.steps.push(account);
+            self.account.steps.push(*account);
             self.account.steps.extend(within);
             (result, reached, status)
         } else {

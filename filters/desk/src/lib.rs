@@ -255,14 +255,15 @@ pub struct Carried {
     pub outcome: Outcome,
     /// The failure is a replay under the same idempotency key.
     pub replayed: bool,
-    pub account: Account,
+    pub account: Box<Account>,
 }
 
 impl Compiled {
     /// Writes the audit line of a call that was refused before it reached the desk.
-    pub fn turned_away(&self, call: &Turned<'_>, reason: &'static str, audit: Option<&dyn Audit>) -> Account {
+    pub fn turned_away(&self, call: &Turned<'_>, reason: &'static str, audit: Option<&dyn Audit>) -> Box<Account> {
         let Some((capability, _)) = self.called(call.capability) else { return Account::nothing() };
-        let account = Account { decision: reason, ..Account::of(capability) };
+        let mut account = Account::of(capability);
+        account.decision = reason;
         if let Some(audit) = audit {
             audit.note(account.line(call, capability));
         }
@@ -300,7 +301,8 @@ impl Desk<'_> {
                 return step.carry_out().await.0;
             }
             let refusal = Refusal::from(Fault::NotFound);
-            let account = Account { decision: refusal.reason, ..Account::nothing() };
+            let mut account = Account::nothing();
+            account.decision = refusal.reason;
             Carried { outcome: Outcome::Fault(Box::new(refusal)), replayed: false, account }
         }
     }

@@ -183,7 +183,7 @@ pub struct Served {
     /// Why it was refused, if it was.
     pub reason: Option<&'static str>,
     /// The account of the called capability, if any.
-    pub account: Option<Account>,
+    pub account: Option<Box<Account>>,
     /// A key is unknown but may have been published since; the key sets are worth another fetch.
     pub wants_keys: bool,
     /// The firewall's findings, where no account has them.
@@ -222,10 +222,11 @@ impl Serving {
     /// Answers the call.
     pub async fn serve(self, desk: &Desk<'_>, request: &Incoming<'_>) -> Served {
         let mut served = self.serve.serve(desk, request, &self.places).await;
-        // A caller authenticated by the body has other rate-limit headers.
-        let told = |name: &HeaderName| served.reply.headers.iter().any(|(n, _)| n == name);
-        let standing: Vec<_> = self.standing.into_iter().filter(|(name, _)| !told(name)).collect();
-        served.reply.headers.extend(standing);
+        // A caller authenticated by the body has rate-limit headers of its own. They are set together, or none is.
+        let own = self.standing.first().map(|(name, _)| name);
+        if !served.reply.headers.iter().any(|(name, _)| Some(name) == own) {
+            served.reply.headers.extend(self.standing);
+        }
         if let Some(account) = &served.account {
             served.reply.headers.extend(frontdesk_firewall::header(&account.flagged));
         }

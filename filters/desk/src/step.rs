@@ -82,7 +82,7 @@ pub(super) struct Step<'a> {
     pub(super) ask: Ask<'a>,
     pub(super) capability: &'a Capability,
     pub(super) plan: &'a Plan,
-    pub(super) account: Account,
+    pub(super) account: Box<Account>,
     /// Room for the audit line, once the line has to be written before the reply.
     pub(super) place: Option<Box<dyn Place>>,
     /// The site gets the input and nothing else.
@@ -106,7 +106,8 @@ pub(super) struct Step<'a> {
 
 impl<'a> Step<'a> {
     pub(super) fn new(desk: &'a Desk<'a>, ask: Ask<'a>, capability: &'a Capability, plan: &'a Plan) -> Self {
-        let account = Account { dialect: ask.dialect, ..Account::of(capability) };
+        let mut account = Account::of(capability);
+        account.dialect = ask.dialect;
         let (place, alone, is_confirmed, reached) = (None, true, false, Reached::Nothing);
         let (depth, risk, permissions, owed) = (0, capability.risk(), Vec::new(), Vec::new());
         Self {

@@ -67,7 +67,7 @@ impl Front {
         };
         if let Some(span) = span {
             let said = served.account.as_ref().map(|account| account.dialect).filter(|dialect| !dialect.is_empty());
-            span.told(served.account.as_ref(), said.or(dialect));
+            span.told(served.account.as_deref(), said.or(dialect));
         }
         if served.wants_keys {
             self.live.want_keys();

@@ -39,7 +39,7 @@ impl Held<'_> {
             (X_RESET, resets.into()),
             (X_WINDOW, window.clone()),
         ] {
-            reply = reply.with_value(name, value);
+            reply.headers.push((name, value));
         }
         let mut standing = String::with_capacity(64);
         for one in self.standing(taken) {
@@ -51,11 +51,11 @@ impl Held<'_> {
             standing.push_str(";t=");
             standing.push_str(itoa::Buffer::new().format(one.seconds()));
         }
-        reply = reply.with_value(POLICY, self.declared(taken).unwrap_or_else(|| declared.clone()));
-        match HeaderValue::try_from(standing) {
-            Ok(standing) => reply.with_value(LIMIT, standing),
-            Err(_) => reply,
+        reply.headers.push((POLICY, self.declared(taken).unwrap_or_else(|| declared.clone())));
+        if let Ok(standing) = HeaderValue::try_from(standing) {
+            reply.headers.push((LIMIT, standing));
         }
+        reply
     }
 
     /// The members of several policies; `None` where there is only one, which has its value prepared.

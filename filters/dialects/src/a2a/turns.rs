@@ -30,14 +30,14 @@ pub(super) enum Outcome {
 /// The answer to a message, with what the desk counts of it.
 pub(super) struct Done {
     pub(super) outcome: Outcome,
-    pub(super) account: Option<Account>,
+    pub(super) account: Option<Box<Account>>,
     pub(super) reason: Option<&'static str>,
 }
 
 /// A message that is refused.
 pub(super) struct Stopped {
     pub(super) problem: Problem,
-    pub(super) account: Option<Account>,
+    pub(super) account: Option<Box<Account>>,
 }
 
 impl From<Problem> for Box<Stopped> {

@@ -20,7 +20,7 @@ pub struct Conversed {
     /// The status in AHP (§10).
     pub status: StatusCode,
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    pub account: Option<Account>,
+    pub account: Option<Box<Account>>,
 }
 
 impl From<Turn> for Conversed {

@@ -59,7 +59,7 @@ pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Begun
     (conversed, Spent::NOTHING, remembered)
 }
 
-type Opened = Result<(String, frontdesk_desk::Account), Box<Conversed>>;
+type Opened = Result<(String, Box<frontdesk_desk::Account>), Box<Conversed>>;
 
 async fn asked_of_a_person(
     asking: &Asking<'_>,

@@ -72,14 +72,16 @@ impl Serve for AtEndpoint {
 
 impl AtEndpoint {
     async fn called(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
+        let accept = request.accept();
+        let accept = accept.as_deref();
         let Some(capability) = desk.compiled.settings.capabilities.get(self.index) else {
-            return self.refusal_reply(&Fault::NotFound.into(), request.accept().as_deref(), None).into();
+            return self.refusal_reply(&Fault::NotFound.into(), accept, None).into();
         };
         let authority = Authority::of(request.caller);
         let admitted = desk.admit(self.index, &authority);
         let named = named_conversation(request);
         let conversation = named.clone().or_else(|| conversation::of_credential(request));
-        let ask = match admitted.and_then(|()| self.ask(capability, authority, request, places)) {
+        let ask = match admitted.and_then(|()| self.ask(capability, authority, request, places, accept)) {
             Ok(ask) => ask,
             Err(refusal) => {
                 let idempotency_key = request.idempotency_key().ok().flatten();
@@ -87,7 +89,7 @@ impl AtEndpoint {
                 let turned =
                     Turned { capability: self.index.into(), caller, idempotency_key, request_id, dialect: DIALECT };
                 let account = desk.compiled.turned_away(&turned, refusal.reason, desk.audit);
-                let reply = self.refusal_reply(&refusal, request.accept().as_deref(), Some(capability));
+                let reply = self.refusal_reply(&refusal, accept, Some(capability));
                 return Served { reason: Some(refusal.reason), account: Some(account), ..reply.into() };
             }
         };
@@ -102,11 +104,9 @@ impl AtEndpoint {
         };
         let Carried { outcome, replayed, account } = desk.carry_out(ask).await;
         let (mut reply, reason) = match &outcome {
-            Outcome::Done(done) => (self.done(done, capability, desk, request), None),
+            Outcome::Done(done) => (self.done(done, capability, desk, request, accept), None),
             Outcome::NeedsConfirmation(asked) => (self.asked(asked, capability, request), Some(asked.refusal.reason)),
-            Outcome::Fault(refusal) => {
-                (self.refusal_reply(refusal, request.accept().as_deref(), Some(capability)), Some(refusal.reason))
-            }
+            Outcome::Fault(refusal) => (self.refusal_reply(refusal, accept, Some(capability)), Some(refusal.reason)),
         };
         if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
             reply = reply.with(REPLAYED, "true");
@@ -120,9 +120,10 @@ impl AtEndpoint {
         authority: Authority<'r>,
         request: &'r Incoming<'_>,
         places: &'r [(String, String)],
+        accept: Option<&str>,
     ) -> Result<Ask<'r>, Refusal> {
         // A call whose response cannot be delivered is not carried out.
-        if Form::of(request.accept().as_deref()).is_none() && !is_raw(capability) {
+        if Form::of(accept).is_none() && !is_raw(capability) {
             return Err(Fault::NotAcceptable.into());
         }
         if let Some(claimed) = text(request.headers, &CAPABILITY)?
@@ -157,7 +158,14 @@ impl AtEndpoint {
         })
     }
 
-    fn done(&self, done: &Done, capability: &Capability, desk: &Desk<'_>, request: &Incoming<'_>) -> Reply {
+    fn done(
+        &self,
+        done: &Done,
+        capability: &Capability,
+        desk: &Desk<'_>,
+        request: &Incoming<'_>,
+        accept: Option<&str>,
+    ) -> Reply {
         let status = match done.told.status {
             _ if capability.kind.is_read() => StatusCode::OK,
             // These statuses could not carry the body.
@@ -171,7 +179,7 @@ impl AtEndpoint {
             let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
             reply.with_value(header::CONTENT_TYPE, kind).with(NOSNIFF, "nosniff")
         } else {
-            let form = Form::of(request.accept().as_deref()).unwrap_or(Form::Aom);
+            let form = Form::of(accept).unwrap_or(Form::Aom);
             let body = match form {
                 // The AOM form states that the stored data is missing.
                 Form::Bare if !done.told.omitted => done.told.data.text(),

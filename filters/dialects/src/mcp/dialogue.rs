@@ -94,7 +94,7 @@ impl Dialogue<'_> {
             match self.next(session, &conversed.turn, question, round).await {
                 Next::Done => break,
                 Next::Again => {
-                    earlier.extend(conversed.account.take());
+                    earlier.extend(conversed.account.take().map(|account| *account));
                     conversed = self.once(question).await;
                 }
                 Next::Not(why) => {

@@ -34,7 +34,12 @@ pub(super) fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(R
 }
 
 /// Writes the audit line of a call that was refused before its tool.
-pub(super) fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Function, reason: &'static str) -> Account {
+pub(super) fn record(
+    desk: &Desk<'_>,
+    incoming: &Incoming<'_>,
+    function: &Function,
+    reason: &'static str,
+) -> Box<Account> {
     let turned = Turned {
         capability: function.index.into(),
         caller: incoming.caller,
