@@ -40,6 +40,7 @@ mod plain;
 mod question;
 mod quote;
 mod rank;
+mod related;
 mod remembered_turn;
 mod saved;
 mod spelling;

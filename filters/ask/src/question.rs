@@ -8,6 +8,7 @@ use std::{collections::HashMap, ops::Range};
 use super::{
     index::Index,
     particles,
+    related::{self, Sense},
     spoken::Spoken,
     tokens::{self, Piece, WHOLE},
     vocabulary::{BREAK, Tongue},
@@ -87,6 +88,8 @@ pub(super) struct Asked {
     pub(super) tongue: usize,
     /// It is of nothing but words that frame a question, which then count.
     pub(super) promoted: bool,
+    /// What it says, where its language has a table of related words.
+    pub(super) sense: Option<Sense>,
 }
 
 impl Asked {
@@ -109,12 +112,17 @@ impl Asked {
             counted: Vec::new(),
             tongue,
             promoted: false,
+            sense: None,
         };
         if index.vocabulary.tongues.is_empty() {
             return asked;
         }
         if let Some(word) = wish::counted(text) {
             index.vocabulary.known(word, tongue, &mut asked.counted);
+        }
+        if own.is_none() && index.vocabulary.tongues[tongue].language == related::LANGUAGE {
+            let texts = parts.iter().map(|part| (clip(part.text, QUERY), part.weight));
+            asked.sense = Sense::of(texts, &mut index.vocabulary.tongues[tongue].speaker());
         }
         let mut names_ids = Vec::new();
         index.vocabulary.known(names, tongue, &mut names_ids);

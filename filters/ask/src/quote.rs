@@ -70,7 +70,7 @@ fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) 
     let Some(best) = ranked.first() else { return (gathered.quotes, gathered.sources) };
     let (all, index) = (purse.text, &library.index);
     // Where meaning was searched, the score by words alone says little.
-    let is_close = |next: &&Ranked| best.near.is_some() || next.score >= BEHIND * best.score;
+    let is_close = |next: &&Ranked| best.near.is_some() || next.fit() >= BEHIND * best.fit();
     if gathered.add(best.entry, purse) {
         let mut beside: Vec<usize> = index.section_of(best.entry).filter(|entry| *entry != best.entry).collect();
         // What answers best comes first there too, then what stands nearest.

@@ -4,7 +4,10 @@
 //! where (title, headings, text, links that lead to its page), how close together (in one sentence, side by side), and by
 //! how much it says in the very words of the question. Every figure is a share of the whole question.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+};
 
 use tantivy::{
     Term as Key,
@@ -40,6 +43,8 @@ const LINKED_TO: f32 = 0.6;
 const SATURATION: f32 = 0.6;
 /// What the nearness of a meaning counts for beside the score by words, which is about 3 where a passage fits well.
 const MEANING: f32 = 4.5;
+/// What it counts for how near a passage comes by related words.
+const RELATED: f32 = 2.0;
 /// Fewer words in a row, or more of a question, are not compared.
 const SHORTEST: usize = 3;
 const WORDS: usize = 48;
@@ -94,14 +99,21 @@ pub(super) struct Ranked {
     pub(super) aimed: f32,
     /// The longest run of the question's very words, as a share.
     pub(super) verbatim: f32,
+    /// How near it comes by related words, as it counts.
+    pub(super) related: f32,
     /// How near its meaning is, from 0 to 1; `None` where only words were searched.
     pub(super) near: Option<f32>,
 }
 
 impl Ranked {
-    /// How well it answers, by its words and, where that is known, by its meaning.
+    /// How well it answers, by its words and by its meaning: by that which a model finds, or else by related words.
     pub(super) fn fit(&self) -> f32 {
-        self.score + MEANING * self.near.unwrap_or_default()
+        self.score + self.near.map_or(self.related, |near| MEANING * near)
+    }
+
+    /// The same for how far it is ahead of others: related words say which passage is better, and not that it answers.
+    pub(super) fn claim(&self) -> f32 {
+        self.score + self.near.map_or(0.0, |near| MEANING * near)
     }
 }
 
@@ -115,7 +127,6 @@ pub(super) fn rank(index: &Index, asked: &Asked, query: &str) -> Vec<Ranked> {
         .filter(|(_, at)| *at < index.entries.len())
         .map(|(score, at)| judge(index, asked, at, score / best))
         .collect();
-    let best_first = |a: &Ranked, b: &Ranked| b.score.total_cmp(&a.score).then(a.entry.cmp(&b.entry));
     ranked.sort_by(best_first);
     let verbatim = Verbatim::new(query);
     for ranked in ranked.iter_mut().take(COMPARED) {
@@ -141,8 +152,12 @@ pub(super) fn fused(index: &Index, asked: &Asked, mut ranked: Vec<Ranked>, near:
     for ranked in &mut ranked {
         ranked.near = Some(by_meaning.get(&ranked.entry).copied().unwrap_or_default());
     }
-    ranked.sort_by(|a, b| b.fit().total_cmp(&a.fit()).then(a.entry.cmp(&b.entry)));
+    ranked.sort_by(best_first);
     ranked
+}
+
+fn best_first(a: &Ranked, b: &Ranked) -> Ordering {
+    b.fit().total_cmp(&a.fit()).then(a.entry.cmp(&b.entry))
 }
 
 /// What stands beside the best passage, in its section, is likely to be of its answer.
@@ -152,7 +167,7 @@ fn raise_neighbours(index: &Index, ranked: &mut [Ranked]) {
     for other in others.iter_mut().filter(|other| index.entries[other.entry].section == section) {
         let apart = other.entry.abs_diff(best.entry);
         if apart <= NEIGHBOURS {
-            other.score = other.score.max(best.score * NEIGHBOUR.powi(apart as i32));
+            other.score = other.score.max(best.fit() * NEIGHBOUR.powi(apart as i32) - other.related);
         }
     }
 }
@@ -196,8 +211,8 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
     // Links that say nearly all of the question say what their page is about.
     let covered = covered | named | if asked.share(linked) >= LINKED_TO { linked } else { 0 };
     let aimed = aimed(index, asked, &section.heading_terms);
-    let titles = [&*section.heading_terms, &*leaf.title_terms];
-    let side = asked.side_by_side(sentences.iter().copied().chain(titles));
+    let side = asked.side_by_side(sentences.iter().copied().chain([&*section.heading_terms, &*leaf.title_terms]));
+    let titles = [&*section.heading_terms, &*section.above_terms, &*leaf.title_terms];
     let is_first = at == 0 || index.entries[at - 1].section != entry.section;
     let is_wished = match asked.wish {
         Wish::Any => false,
@@ -221,10 +236,13 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         + if_so(is_wished, weight::WISHED)
         + if_so(matches!(entry.form, Form::Code | Form::Table), weight::SHOWS)
         + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
-    let titles = [&*section.heading_terms, &*section.above_terms, &*leaf.title_terms];
     let plain = titles.iter().fold(plain, |bits, terms| bits | asked.plain(terms));
+    let related = asked.sense.as_ref().filter(|_| usize::from(leaf.tongue) == asked.tongue).map_or(0.0, |sense| {
+        let headings = titles.iter().copied().flatten();
+        RELATED * sense.nearness(&index.vocabulary, headings.chain(&terms))
+    });
     let (page, near, verbatim, aimed) = (section.page, None, 0.0, aimed * heading);
-    Ranked { entry: at, page, score, covered, headed, titled, plain, heading, aimed, verbatim, near }
+    Ranked { entry: at, page, score, covered, headed, titled, plain, heading, aimed, verbatim, related, near }
 }
 
 /// What the text of a passage holds of a question.

@@ -15,7 +15,7 @@ use tantivy::tokenizer::{
 
 use super::{
     bytes::{Reading, Writing},
-    compounds, everyday, languages, spelling,
+    compounds, everyday, languages, related, spelling,
     synonyms::{LIGHT, PHRASES, STOP},
     tokens::{self, Piece, WHOLE},
 };
@@ -46,6 +46,8 @@ pub(super) struct Vocabulary {
     within: HashMap<u32, u32, RandomState>,
     /// In how many passages each stem stands.
     frequency: Vec<u32>,
+    /// The row of each stem in the table of related words.
+    related: Vec<u32>,
     /// About how much memory it takes, in bytes.
     pub(super) bytes: usize,
 }
@@ -179,7 +181,8 @@ impl Vocabulary {
         let mut found = Self::new(languages);
         for number in 0..from.number32()? {
             let stem = from.text()?;
-            found.bytes += stem.len() + 44;
+            found.bytes += stem.len() + 48;
+            found.related.push(related::row(stem));
             found.stems.insert(stem.into(), number);
             found.frequency.push(from.number32()?);
         }
@@ -295,7 +298,8 @@ impl Vocabulary {
             return *number;
         }
         let number = self.frequency.len() as u32;
-        self.bytes += stem.len() + 44;
+        self.bytes += stem.len() + 48;
+        self.related.push(related::row(stem));
         self.stems.insert(stem.into(), number);
         self.frequency.push(0);
         number
@@ -313,6 +317,11 @@ impl Vocabulary {
     /// The number of a stem that stands somewhere on the site.
     pub(super) fn number(&self, stem: &str) -> Option<u32> {
         self.stems.get(stem).copied().filter(|number| self.frequency(*number) > 0)
+    }
+
+    /// The row of a stem in the table of related words.
+    pub(super) fn related(&self, number: u32) -> u32 {
+        self.related.get(number as usize).copied().unwrap_or(related::NONE)
     }
 
     /// In how many passages a stem stands.
