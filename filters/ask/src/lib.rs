@@ -50,6 +50,7 @@ mod synonyms;
 mod tests;
 mod tokens;
 mod unclear;
+mod verbatim;
 mod vocabulary;
 mod wish;
 mod words;

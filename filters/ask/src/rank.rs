@@ -24,6 +24,7 @@ use super::{
     passage::Form,
     plain,
     question::{Asked, LIGHT, TERMS},
+    verbatim::Verbatim,
     vocabulary::BREAK,
     wish::Wish,
 };
@@ -45,9 +46,6 @@ const SATURATION: f32 = 0.6;
 const MEANING: f32 = 4.5;
 /// What it counts for how near a passage comes by related words.
 const RELATED: f32 = 2.0;
-/// Fewer words in a row, or more of a question, are not compared.
-const SHORTEST: usize = 3;
-const WORDS: usize = 48;
 
 /// What each sign counts for, by the question sets of `benches/ask` that are for tuning.
 mod weight {
@@ -99,8 +97,8 @@ pub(super) struct Ranked {
     pub(super) aimed: f32,
     /// The longest run of the question's very words, as a share.
     pub(super) verbatim: f32,
-    /// How near it comes by related words, as it counts.
-    pub(super) related: f32,
+    /// How near it comes by related words, as it counts; `None` where they say nothing of it.
+    pub(super) related: Option<f32>,
     /// How near its meaning is, from 0 to 1; `None` where only words were searched.
     pub(super) near: Option<f32>,
 }
@@ -108,7 +106,7 @@ pub(super) struct Ranked {
 impl Ranked {
     /// How well it answers, by its words and by its meaning: by that which a model finds, or else by related words.
     pub(super) fn fit(&self) -> f32 {
-        self.score + self.near.map_or(self.related, |near| MEANING * near)
+        self.score + self.near.map_or(self.related.unwrap_or_default(), |near| MEANING * near)
     }
 
     /// The same for how far it is ahead of others: related words say which passage is better, and not that it answers.
@@ -127,6 +125,7 @@ pub(super) fn rank(index: &Index, asked: &Asked, query: &str) -> Vec<Ranked> {
         .filter(|(_, at)| *at < index.entries.len())
         .map(|(score, at)| judge(index, asked, at, score / best))
         .collect();
+    take_the_mean(&mut ranked);
     ranked.sort_by(best_first);
     let verbatim = Verbatim::new(query);
     for ranked in ranked.iter_mut().take(COMPARED) {
@@ -160,6 +159,14 @@ fn best_first(a: &Ranked, b: &Ranked) -> Ordering {
     b.fit().total_cmp(&a.fit()).then(a.entry.cmp(&b.entry))
 }
 
+/// A passage of which related words say nothing, such as one in another language, is neither better nor worse for it.
+fn take_the_mean(ranked: &mut [Ranked]) {
+    let (sum, count) = ranked.iter().filter_map(|ranked| ranked.related).fold((0.0, 0), |(sum, n), r| (sum + r, n + 1));
+    if count > 0 {
+        ranked.iter_mut().for_each(|ranked| ranked.related = ranked.related.or(Some(sum / count as f32)));
+    }
+}
+
 /// What stands beside the best passage, in its section, is likely to be of its answer.
 fn raise_neighbours(index: &Index, ranked: &mut [Ranked]) {
     let Some((best, others)) = ranked.split_first_mut() else { return };
@@ -167,7 +174,8 @@ fn raise_neighbours(index: &Index, ranked: &mut [Ranked]) {
     for other in others.iter_mut().filter(|other| index.entries[other.entry].section == section) {
         let apart = other.entry.abs_diff(best.entry);
         if apart <= NEIGHBOURS {
-            other.score = other.score.max(best.fit() * NEIGHBOUR.powi(apart as i32) - other.related);
+            let related = other.related.unwrap_or_default();
+            other.score = other.score.max(best.fit() * NEIGHBOUR.powi(apart as i32) - related);
         }
     }
 }
@@ -237,10 +245,9 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         + if_so(matches!(entry.form, Form::Code | Form::Table), weight::SHOWS)
         + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
     let plain = titles.iter().fold(plain, |bits, terms| bits | asked.plain(terms));
-    let related = asked.sense.as_ref().filter(|_| usize::from(leaf.tongue) == asked.tongue).map_or(0.0, |sense| {
-        let headings = titles.iter().copied().flatten();
-        RELATED * sense.nearness(&index.vocabulary, headings.chain(&terms))
-    });
+    let sense = asked.sense.as_ref().filter(|_| usize::from(leaf.tongue) == asked.tongue);
+    let stems = titles.iter().copied().flatten().chain(&terms);
+    let related = sense.and_then(|sense| sense.nearness(&index.vocabulary, stems)).map(|near| RELATED * near);
     let (page, near, verbatim, aimed) = (section.page, None, 0.0, aimed * heading);
     Ranked { entry: at, page, score, covered, headed, titled, plain, heading, aimed, verbatim, related, near }
 }
@@ -301,48 +308,4 @@ fn aimed(index: &Index, asked: &Asked, terms: &[u32]) -> f32 {
 
 fn has_code(markdown: &str) -> bool {
     markdown.contains('`')
-}
-
-/// The very words of a question, small ones too: "what Exim processes are doing" is a heading somewhere.
-struct Verbatim {
-    words: HashMap<String, Vec<usize>>,
-    count: usize,
-}
-
-impl Verbatim {
-    fn new(query: &str) -> Self {
-        let mut words: HashMap<String, Vec<usize>> = HashMap::new();
-        let mut count = 0;
-        for word in spoken(query).take(WORDS) {
-            words.entry(word).or_default().push(count);
-            count += 1;
-        }
-        Self { words, count }
-    }
-
-    /// The longest run of words that one of these texts has in common with the question, as a share of the question.
-    fn share(&self, texts: &[&str]) -> f32 {
-        if self.count < SHORTEST {
-            return 0.0;
-        }
-        let longest = texts.iter().map(|text| self.run(text)).max().unwrap_or_default();
-        if longest < SHORTEST { 0.0 } else { longest as f32 / self.count as f32 }
-    }
-
-    fn run(&self, text: &str) -> usize {
-        let (mut before, mut here, mut longest) = ([0usize; WORDS + 1], [0usize; WORDS + 1], 0);
-        for word in spoken(text) {
-            here.fill(0);
-            for at in self.words.get(&word).into_iter().flatten() {
-                here[at + 1] = before[*at] + 1;
-                longest = longest.max(here[at + 1]);
-            }
-            std::mem::swap(&mut before, &mut here);
-        }
-        longest
-    }
-}
-
-fn spoken(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).map(str::to_lowercase)
 }

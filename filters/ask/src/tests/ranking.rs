@@ -40,3 +40,37 @@ fn of_two_sections_that_fit_alike_neither_is_sure() {
     let (one, two) = (confidence(one), confidence(&two));
     assert!(one > 0.8 && two < 0.8, "{one} {two}");
 }
+
+#[test]
+fn other_words_for_the_same_come_first_and_another_language_loses_nothing_by_them() {
+    let pages = [
+        page(
+            "/volumes",
+            "Volumes",
+            "# Volumes\n\n## Deleting a volume\n\nDeleting a volume removes its data from the disk.\n",
+        ),
+        page(
+            "/printing",
+            "Printing",
+            "# Printing\n\n## Printing a page\n\nThe printer takes paper from the upper tray.\n",
+        ),
+        page("/shop", "Shop", "# Shop\n\n## Opening times\n\nFrom nine to five we sell you a disk.\n"),
+    ];
+    let library = Library::build(&SiteFacts::default(), &pages);
+    let first = |library: &Library, query: &str| match library.answer(&ask(query, &[])) {
+        Answer::Found { sources, .. } => sources[0].url.clone(),
+        Answer::Nothing { text, .. } => text,
+        other => panic!("{other:?}"),
+    };
+    let told = first(&library, "How do I destroy the disk?");
+    assert!(told.contains("/volumes"), "{told}");
+    let german = page(
+        "/de/sichern",
+        "Datensicherung",
+        "# Datensicherung\n\n## Das Backup auf dem Server\n\nDas Backup der Datenbank liegt auf dem Server und wird jede Nacht \
+         mit dem Werkzeug für die Sicherung erneuert, damit nichts verloren geht.\n",
+    );
+    let pages = [german, pages[0].clone(), pages[1].clone()];
+    let library = Library::build(&SiteFacts::default(), &pages);
+    assert!(first(&library, "Where is the backup of the database on the server?").contains("/de/sichern"));
+}
