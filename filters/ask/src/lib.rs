@@ -43,6 +43,7 @@ mod rank;
 mod related;
 mod remembered_turn;
 mod saved;
+mod speaker;
 mod spelling;
 mod spoken;
 mod synonyms;

@@ -246,8 +246,8 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
     let plain = titles.iter().fold(plain, |bits, terms| bits | asked.plain(terms));
     let sense = asked.sense.as_ref().filter(|_| usize::from(leaf.tongue) == asked.tongue);
-    let stems = titles.iter().copied().flatten().chain(&terms);
-    let related = sense.and_then(|sense| sense.nearness(&index.vocabulary, stems)).map(|near| RELATED * near);
+    let rows = titles.iter().copied().flatten().chain(&terms).map(|stem| index.vocabulary.related(*stem));
+    let related = sense.and_then(|sense| sense.nearness(rows)).map(|near| RELATED * near);
     let (page, near, verbatim, aimed) = (section.page, None, 0.0, aimed * heading);
     Ranked { entry: at, page, score, covered, headed, titled, plain, heading, aimed, verbatim, related, near }
 }

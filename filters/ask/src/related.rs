@@ -7,8 +7,8 @@
 use tantivy::tokenizer::Language;
 
 use super::{
+    speaker::Speaker,
     tokens::{self, Piece},
-    vocabulary::{Speaker, Vocabulary},
 };
 
 /// Count and dimensions (u32 each), where each stem ends in the stems' bytes (u32 each), the stems in order, the scale of
@@ -107,11 +107,11 @@ impl Sense {
         (length > 0.0).then(|| Self(sum.map(|part| part / length)))
     }
 
-    /// How near a text comes that consists of these stems, as a cosine: from -1 to 1; `None` where none has a vector.
-    pub(super) fn nearness<'s>(&self, vocabulary: &Vocabulary, stems: impl Iterator<Item = &'s u32>) -> Option<f32> {
+    /// How near a text comes, by the rows of its stems, as a cosine: from -1 to 1; `None` where no stem has a vector.
+    pub(super) fn nearness(&self, rows: impl Iterator<Item = u32>) -> Option<f32> {
         let mut sum = [0.0; SIZE];
-        for stem in stems {
-            add(&mut sum, vocabulary.related(*stem), 1.0);
+        for row in rows {
+            add(&mut sum, row, 1.0);
         }
         let length = length(&sum);
         (length > 0.0).then(|| self.0.iter().zip(sum).map(|(a, b)| a * b).sum::<f32>() / length)
@@ -123,12 +123,9 @@ mod tests {
     use super::*;
 
     fn nearness(question: &str, text: &str) -> Option<f32> {
-        let mut vocabulary = Vocabulary::new(&[LANGUAGE]);
-        let mut terms = Vec::new();
-        vocabulary.read(text, 0, &mut terms);
-        let speaker = &mut vocabulary.speakers()[0];
-        let sense = Sense::of([(question, 1.0)].into_iter(), speaker).unwrap();
-        sense.nearness(&vocabulary, terms.iter())
+        let mut speaker = Speaker::new(LANGUAGE);
+        let rows: Vec<u32> = text.split(' ').map(|word| row(&speaker.stem(&word.to_lowercase()))).collect();
+        Sense::of([(question, 1.0)].into_iter(), &mut speaker).unwrap().nearness(rows.into_iter())
     }
 
     #[test]
@@ -159,6 +156,6 @@ mod tests {
     #[test]
     fn a_text_without_known_words_is_near_nothing() {
         assert_eq!(nearness("delete", "qqqq 1234"), None);
-        assert!(Sense::of([("qqqq 1234", 1.0)].into_iter(), &mut Vocabulary::new(&[LANGUAGE]).speakers()[0]).is_none());
+        assert!(Sense::of([("qqqq 1234", 1.0)].into_iter(), &mut Speaker::new(LANGUAGE)).is_none());
     }
 }

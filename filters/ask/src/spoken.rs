@@ -3,11 +3,7 @@
 //! A page often does not say its language, and a short one does not show it either. The question does: its small words
 //! are then left out all the same, and nobody is told that the site does not mention "was" or "ein".
 
-use super::{
-    index::Index,
-    languages,
-    vocabulary::{Speaker, Tongue},
-};
+use super::{index::Index, languages, speaker::Speaker, vocabulary::Tongue};
 
 /// Words of a question that its language is told by.
 const MOST_WORDS: usize = 256;
