@@ -2,7 +2,8 @@
 //!
 //! A set has a question, a tab and what has to stand in the answer, a line each; a line without a tab is a question that
 //! the pages do not answer. Right means: the answer holds the words, case, blanks, backticks and asterisks aside, and is at
-//! most 9,000 characters long. The environment variable TOKENS says how many tokens are quoted (1,500). Nothing is served; `benches/ask` asks a running Frontdesk.
+//! most 9,000 characters long. The environment variable TOKENS says how many tokens are quoted (1,500). Nothing is served;
+//! `benches/ask` asks a running Frontdesk.
 
 use std::{fs, path::Path, sync::Arc, time::Instant};
 

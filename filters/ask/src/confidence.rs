@@ -23,7 +23,7 @@ const LEAST: f32 = 0.01;
 const MOST: f32 = 0.99;
 /// So many words of a question that stand in a passage as they are say that it is about the same; more say no more.
 const WORDS: u32 = 6;
-/// What a name takes off that the site never mentions.
+/// What a name takes off that the site never mentions: "Can I back up to Dropbox?" is not answered by a page about backups.
 const UNMENTIONED: f32 = 1.4;
 /// With a model: what the nearness of the meaning counts for, what the figure by words does, and what both have to exceed.
 const NEARNESS: f32 = 5.5;
@@ -46,8 +46,8 @@ const NEAR: f32 = 0.2;
 pub(super) fn of(index: &Index, asked: &Asked, ranked: &[Ranked]) -> f32 {
     let Some((best, others)) = ranked.split_first() else { return 0.0 };
     let section = |ranked: &Ranked| index.entries[ranked.entry].section;
-    let next = others.iter().find(|other| section(other) != section(best)).map_or(0.0, Ranked::claim);
-    of_one(index, asked, best).min(TIED + AHEAD * (best.claim() - next))
+    let next = others.iter().find(|other| section(other) != section(best)).map_or(0.0, Ranked::fit_without_related);
+    of_one(index, asked, best).min(TIED + AHEAD * (best.fit_without_related() - next))
 }
 
 fn of_one(index: &Index, asked: &Asked, best: &Ranked) -> f32 {

@@ -109,8 +109,8 @@ impl Ranked {
         self.score + self.near.map_or(self.related.unwrap_or_default(), |near| MEANING * near)
     }
 
-    /// The same for how far it is ahead of others: related words say which passage is better, and not that it answers.
-    pub(super) fn claim(&self) -> f32 {
+    /// How well it answers, without related words: they say which of two passages is better, and not whether either answers.
+    pub(super) fn fit_without_related(&self) -> f32 {
         self.score + self.near.map_or(0.0, |near| MEANING * near)
     }
 }
