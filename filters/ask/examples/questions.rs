@@ -84,7 +84,8 @@ fn score(library: &Library, set: &str, quiet: bool) {
                 "ok  "
             };
             println!(
-                "{mark} {confidence:.2} {query} [{words}] {kind}: {:?}",
+                "{mark} {confidence:.2} {query} [{words}] {kind}, {} characters: {:?}",
+                text.chars().count(),
                 text.chars().take(if quiet { 160 } else { 400 }).collect::<String>()
             );
         }

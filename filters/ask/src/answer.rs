@@ -205,7 +205,11 @@ impl Library {
 
     /// Says that the site does not answer, and which of its pages and passages come nearest.
     fn unanswered(&self, question: &Question<'_>, asked: &Asked, ranked: &[Ranked]) -> Answer {
-        let near = ranked.iter().filter(|ranked| confidence::is_near(asked, ranked)).cloned().collect::<Vec<_>>();
+        let mut near: Vec<Ranked> =
+            ranked.iter().filter(|ranked| confidence::is_near(asked, ranked)).cloned().collect();
+        if near.is_empty() {
+            near.extend(ranked.iter().filter(|ranked| ranked.covered & asked.counting() != 0).cloned());
+        }
         let is_likely = confidence::is_likely(&self.index, asked, &near);
         let mut text = self.nothing_found().to_owned();
         if is_likely {

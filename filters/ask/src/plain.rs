@@ -1,5 +1,7 @@
 //! Plain words from Markdown, and where their sentences end. Linear in whatever a page holds.
 
+use std::borrow::Cow;
+
 /// The text of inline Markdown, and how many bytes of it were links.
 pub(super) fn text(markdown: &str) -> (String, usize) {
     let mut out = String::with_capacity(markdown.len());
@@ -10,7 +12,11 @@ pub(super) fn text(markdown: &str) -> (String, usize) {
     let bytes = markdown.as_bytes();
     let stars_are_marks = stars(markdown) > 1;
     let mut at = 0;
-    while let Some(c) = markdown[at..].chars().next() {
+    loop {
+        at += ordinary(&markdown[at..], &mut out, |byte| {
+            matches!(byte, b'\\' | b'[' | b'!' | b']' | b'`' | b'*' | b'<' | b'_')
+        });
+        let Some(c) = markdown[at..].chars().next() else { break };
         let next = at + c.len_utf8();
         match c {
             '\\' if bytes.get(next).is_some_and(u8::is_ascii_punctuation) => {
@@ -60,6 +66,13 @@ pub(super) fn text(markdown: &str) -> (String, usize) {
         out = kept;
     }
     (clean(&out), links)
+}
+
+/// Copies a text up to the first mark (an ASCII character), and says how many bytes that was.
+fn ordinary(text: &str, out: &mut String, is_mark: impl Fn(u8) -> bool) -> usize {
+    let length = text.bytes().position(is_mark).unwrap_or(text.len());
+    out.push_str(&text[..length]);
+    length
 }
 
 /// How many runs of stars there are that could begin or end a mark; one alone is a star.
@@ -137,12 +150,20 @@ pub(super) fn clean(text: &str) -> String {
             out.push(' ');
         }
         let begin = out.len();
-        out.extend(word.chars().filter(|c| !is_unseen(*c)));
+        out.push_str(&seen(word));
         if out.len() == begin {
             out.truncate(before);
         }
     }
     out
+}
+
+/// A text without characters that are not seen; tabs stay.
+fn seen(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\t')) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| *c == '\t' || !is_unseen(*c)).collect())
 }
 
 fn is_unseen(c: char) -> bool {
@@ -220,7 +241,6 @@ pub(super) fn markdown(passage: &str) -> String {
     let mut code = false;
     for line in passage.lines() {
         let fence = line.trim_start_matches([' ', '>']).starts_with("```") || line.trim_start().starts_with("~~~");
-        let seen = |text: &str| text.chars().filter(|c| *c == '\t' || !is_unseen(*c)).collect::<String>();
         match code || fence {
             true => out.push_str(seen(line).trim_end()),
             false => out.push_str(seen(&without_links(line)).trim_end()),
@@ -242,7 +262,9 @@ fn without_links(line: &str) -> String {
     let mut open: Vec<usize> = Vec::new();
     let bytes = line.as_bytes();
     let mut at = 0;
-    while let Some(c) = line[at..].chars().next() {
+    loop {
+        at += ordinary(&line[at..], &mut out, |byte| matches!(byte, b'\\' | b'!' | b'[' | b']'));
+        let Some(c) = line[at..].chars().next() else { break };
         let next = at + c.len_utf8();
         match c {
             '\\' if bytes.get(next).is_some_and(u8::is_ascii_punctuation) => {

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::{
-    Answer, Library, Question, Relevance, Source, cost::count, index::Index, lead, plain, question::Asked, rank::Ranked,
+    Answer, Library, Question, Relevance, Source, confidence, cost::count, index::Index, lead, plain, question::Asked,
+    rank::Ranked,
 };
 
 /// The most passages of an answer, and sources of one.
@@ -12,8 +13,9 @@ const SOURCES: usize = 8;
 /// Pages that are named where none answers, and passages of them.
 const NEAREST: usize = 3;
 const NEAR_PASSAGES: usize = 2;
-/// A passage further behind the best than this is not quoted.
-const BEHIND: f32 = 0.4;
+/// A passage that fits less well than so much of the best is not quoted; and where the best answers for certain.
+const BEHIND: f32 = 0.6;
+const BEHIND_CERTAIN: f32 = 0.8;
 /// How much of an answer the rest of the best passage's section may take, and how much the best page all together, before
 /// other pages are quoted, in percent.
 const OF_SECTION: usize = 30;
@@ -65,12 +67,17 @@ struct Purse {
 /// The best passages and where they stand; nothing where not even one fits. The section of the best comes first, as far as
 /// it fits into its share, and then what else its page says of it: a page is best understood as a whole, and where one of
 /// its sections fits, the answer is often in the one beside it.
-fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) -> (Vec<Quote>, Vec<Source>) {
+fn gather(
+    library: &Library,
+    ranked: &[Ranked],
+    purse: &mut Purse,
+    (most, behind): (usize, f32),
+) -> (Vec<Quote>, Vec<Source>) {
     let mut gathered = Gathered { library, quotes: Vec::new(), sources: Vec::new(), count: 0 };
     let Some(best) = ranked.first() else { return (gathered.quotes, gathered.sources) };
     let (all, index) = (purse.text, &library.index);
     // Where meaning was searched, the score by words alone says little.
-    let is_close = |next: &&Ranked| best.near.is_some() || next.fit() >= BEHIND * best.fit();
+    let is_close = |next: &&Ranked| best.near.is_some() || next.fit() >= behind * best.fit();
     if gathered.add(best.entry, purse) {
         let mut beside: Vec<usize> = index.section_of(best.entry).filter(|entry| *entry != best.entry).collect();
         // What answers best comes first there too, then what stands nearest.
@@ -105,6 +112,12 @@ fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) 
     (gathered.quotes, gathered.sources)
 }
 
+/// How far behind the best passage another may be: the surer the best answers, the less else is quoted.
+fn behind(confidence: f32) -> f32 {
+    let certainty = (confidence - confidence::SURE).max(0.0) / (1.0 - confidence::SURE);
+    BEHIND + (BEHIND_CERTAIN - BEHIND) * certainty
+}
+
 /// What has been gathered so far.
 struct Gathered<'a> {
     library: &'a Library,
@@ -123,6 +136,10 @@ impl Gathered<'_> {
             return false;
         }
         let text = plain::markdown(index.markdown(entry));
+        // Every word is a token at least, and counting words is cheap.
+        if text.split_ascii_whitespace().count() > purse.text {
+            return false;
+        }
         let source = source(self.library, section);
         let is_new = self.sources.len() < SOURCES && !self.sources.iter().any(|known| known.is_as(&source));
         let price = if is_new { price(&source) } else { 0 };
@@ -165,7 +182,7 @@ pub(super) fn answer(
     let Some(best) = ranked.first().filter(|best| fits(best)) else {
         return around_best(library, (asked, ranked), (quoted, most), confidence);
     };
-    let (mut quotes, sources) = gather(library, ranked, &mut purse, PASSAGES);
+    let (mut quotes, sources) = gather(library, ranked, &mut purse, (PASSAGES, behind(confidence)));
     if !quotes.iter().any(|quote| quote.passages.iter().any(|(entry, _)| *entry == best.entry)) {
         return around_best(library, (asked, ranked), (quoted, most), confidence);
     }
@@ -228,7 +245,7 @@ pub(super) fn nothing(
         let room = most.min(question.answer_tokens).saturating_sub(count(&text) + 12);
         let (passages, share) = if is_likely { (PASSAGES, 1) } else { (NEAR_PASSAGES, 4) };
         let mut purse = Purse { text: room.min(question.answer_tokens / share), beside: usize::MAX };
-        let (quotes, _) = gather(library, near, &mut purse, passages);
+        let (quotes, _) = gather(library, near, &mut purse, (passages, BEHIND));
         if !quotes.is_empty() {
             text.push_str("\n\nWhat they say that comes nearest:");
             for quote in &quotes {

@@ -30,7 +30,7 @@ use super::{
 };
 
 /// Passages that are judged.
-const CANDIDATES: usize = 96;
+const CANDIDATES: usize = 256;
 /// Passages whose very words are compared with the question's.
 const COMPARED: usize = 48;
 /// How far passages of a section may be apart to be neighbours, and what the nearest of them is worth of the best.

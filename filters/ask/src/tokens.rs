@@ -28,16 +28,28 @@ pub(super) fn cut<'a>(text: &'a str, mut each: impl FnMut(Piece<'a>, Range<usize
     for chunk in text.split_inclusive(char::is_whitespace) {
         let word = chunk.trim_end();
         if !word.is_empty() {
-            if let Some(range) = identifier(word) {
-                each(Piece::Identifier(&word[range.clone()]), at + range.start..at + range.end);
+            match plain_word(word) {
+                Some(plain) => each(Piece::Word(plain), at..at + plain.len()),
+                None => {
+                    if let Some(range) = identifier(word) {
+                        each(Piece::Identifier(&word[range.clone()]), at + range.start..at + range.end);
+                    }
+                    words(word, at, &mut each);
+                }
             }
-            words(word, at, &mut each);
         }
         at += chunk.len();
         if chunk.ends_with('\n') || word.ends_with(['.', '!', '?', '。', '！', '？', '|']) {
             each(Piece::Break, at..at);
         }
     }
+}
+
+/// The word that a chunk between spaces is, where it has only small ASCII letters and one mark behind them at most: most
+/// chunks are such, and need no closer look.
+fn plain_word(chunk: &str) -> Option<&str> {
+    let word = chunk.strip_suffix([',', '.', ';', ':', '!', '?', ')']).unwrap_or(chunk);
+    ((1..=LONGEST).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase())).then_some(word)
 }
 
 /// The identifier that a chunk between spaces is, if it is one: without the brackets, quotation marks and stops around it.

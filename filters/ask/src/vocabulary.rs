@@ -150,12 +150,12 @@ impl Vocabulary {
             Piece::Identifier(name) => {
                 small.clear();
                 small.push(WHOLE);
-                small.extend(name.chars().flat_map(char::to_lowercase));
+                add_in_small_letters(&mut small, name);
                 out.push(self.intern(&small));
             }
             Piece::Word(word) => {
                 small.clear();
-                small.extend(word.chars().flat_map(char::to_lowercase));
+                add_in_small_letters(&mut small, word);
                 out.push(self.word(&small, tongue));
                 let parts: Vec<String> = self.tongues[tongue].parts(&small).into_iter().map(str::to_owned).collect();
                 for part in parts {
@@ -175,12 +175,12 @@ impl Vocabulary {
             Piece::Identifier(name) => {
                 small.clear();
                 small.push(WHOLE);
-                small.extend(name.chars().flat_map(char::to_lowercase));
+                add_in_small_letters(&mut small, name);
                 out.extend(self.stems.get(small.as_str()));
             }
             Piece::Word(word) => {
                 small.clear();
-                small.extend(word.chars().flat_map(char::to_lowercase));
+                add_in_small_letters(&mut small, word);
                 out.extend(tongue.words.get(small.as_str()));
                 let parts = tongue.parts(&small).into_iter();
                 out.extend(parts.filter_map(|part| self.within(*tongue.words.get(part)?)));
@@ -268,6 +268,16 @@ impl Vocabulary {
             .filter_map(|(other, number)| Some((spelling::distance(&letters, other, most)?, *number)))
             .min_by_key(|(distance, number)| (*distance, std::cmp::Reverse(self.frequency(*number)), *number))?;
         Some(best.1)
+    }
+}
+
+fn add_in_small_letters(out: &mut String, text: &str) {
+    if text.is_ascii() {
+        let begin = out.len();
+        out.push_str(text);
+        out[begin..].make_ascii_lowercase();
+    } else {
+        out.extend(text.chars().flat_map(char::to_lowercase));
     }
 }
 
