@@ -189,11 +189,14 @@ fn pack(markdown: &str, blocks: &[Block]) -> Vec<Part> {
     parts
 }
 
-/// Does a text lead on to what follows: a colon at its end, or a short line without an end, as a term has it?
+/// Does a text lead on to what follows: a colon at its end, or a short line without an end or in bold letters, as a term has
+/// it?
 fn leads_on(text: &str, kind: Kind) -> bool {
+    let is_bold = text.trim_end().ends_with("**") && text.trim_start().starts_with("**");
     let text = text.trim_end_matches(['*', '`', '_', ' ']);
     kind == Kind::Prose
-        && (text.ends_with(':') || text.len() <= 160 && !text.ends_with(['.', '!', '?', ';', '。', ')', '”']))
+        && (text.ends_with(':')
+            || text.len() <= 160 && (is_bold || !text.ends_with(['.', '!', '?', ';', '。', ')', '”'])))
 }
 
 /// A block that is too long, cut between its lines; between words where a line is too long itself.
@@ -287,6 +290,15 @@ mod tests {
         let with_code = parts.iter().find(|part| part.contains("make")).expect("code");
         assert!(with_code.contains("Run this:"), "{with_code}");
         assert!(parts.iter().all(|part| !part.ends_with("`--flag`")), "{parts:?}");
+    }
+
+    #[test]
+    fn a_term_stays_with_what_it_means() {
+        let filler = format!("- {}", "A sentence of some words. ".repeat(25));
+        let page = format!("# Terms\n\n**Bank**\n\n{filler}\n\n**Home Banking (HBCI)**\n\n{filler}\n");
+        let (_, parts) = &texts(&page)[0];
+        assert_eq!(parts.len(), 2, "{parts:?}");
+        assert!(parts[1].starts_with("**Home Banking (HBCI)**"), "{parts:?}");
     }
 
     #[test]

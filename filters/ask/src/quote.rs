@@ -1,6 +1,6 @@
 //! From passages to an answer: the best of them as Markdown, whole, the best first, within the tokens there are.
 
-use std::fmt::Write;
+use std::{fmt::Write, ops::Range};
 
 use super::{
     Answer, Library, Question, Relevance, Source, confidence, cost::count, index::Index, lead, plain, question::Asked,
@@ -23,6 +23,10 @@ const OF_PAGE: usize = 43;
 /// What a source costs beyond its title and address: names and marks of JSON.
 const PER_SOURCE: usize = 14;
 
+/// Stands where passages of a section are left out, and what it costs.
+const LEFT_OUT: &str = "\n\n[…]";
+const LEFT_OUT_COST: usize = 2;
+
 /// Passages of one section.
 struct Quote {
     section: u32,
@@ -35,6 +39,10 @@ struct Quote {
 }
 
 impl Quote {
+    fn entries(&self) -> impl Iterator<Item = usize> {
+        self.passages.iter().map(|(entry, _)| *entry)
+    }
+
     fn text(&self, index: &Index) -> String {
         let mut text = heading(index, self.section);
         if self.goes_on {
@@ -43,17 +51,32 @@ impl Quote {
         if let Some(lead) = &self.lead {
             let _ = write!(text, "\n\n> {lead}");
         }
-        let mut last = None;
+        let Some((first, _)) = self.passages.first() else { return text };
+        let section = index.section_of(*first);
+        let mut next = section.start;
         for (entry, passage) in &self.passages {
-            if last.is_some_and(|last| last + 1 != *entry) {
-                text.push_str("\n\n[…]");
+            if next != *entry {
+                text.push_str(LEFT_OUT);
             }
             text.push_str("\n\n");
             text.push_str(passage);
-            last = Some(*entry);
+            next = entry + 1;
+        }
+        if next != section.end {
+            text.push_str(LEFT_OUT);
         }
         text
     }
+}
+
+/// How many marks for what is left out stand among these passages of a section, which is so long.
+fn marks(section: Range<usize>, entries: &[usize]) -> usize {
+    let (mut next, mut count) = (section.start, 0);
+    for entry in entries {
+        count += usize::from(next != *entry);
+        next = entry + 1;
+    }
+    count + usize::from(next != section.end)
 }
 
 /// What there is to spend, in tokens.
@@ -145,7 +168,12 @@ impl Gathered<'_> {
         let price = if is_new { price(&source) } else { 0 };
         // What the text costs, and what of its source is not paid for beside it.
         let head = if known.is_some() { 2 } else { count(&heading(index, section)) + 2 };
-        let cost = head + count(&text) + price.saturating_sub(purse.beside);
+        let mut entries: Vec<usize> = known.map(|at| self.quotes[at].entries().collect()).unwrap_or_default();
+        let marks_before = if entries.is_empty() { 0 } else { marks(index.section_of(entry), &entries) };
+        entries.insert(entries.partition_point(|other| *other < entry), entry);
+        let marks = marks(index.section_of(entry), &entries);
+        let cost = head + count(&text) + price.saturating_sub(purse.beside) + marks * LEFT_OUT_COST;
+        let cost = cost.saturating_sub(marks_before * LEFT_OUT_COST);
         let Some(left) = purse.text.checked_sub(cost) else { return false };
         purse.text = left;
         purse.beside = purse.beside.saturating_sub(price);
@@ -288,4 +316,20 @@ fn source(library: &Library, section: u32) -> Source {
 
 fn price(source: &Source) -> usize {
     count(&source.title) + count(&source.url) + source.section.as_deref().map_or(0, count) + PER_SOURCE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_for_what_is_left_out_costs_what_it_says() {
+        assert_eq!(count(LEFT_OUT), LEFT_OUT_COST);
+    }
+
+    #[test]
+    fn the_surer_an_answer_is_the_closer_another_passage_has_to_come() {
+        assert_eq!([0.0, confidence::SURE, 1.0].map(behind), [BEHIND, BEHIND, BEHIND_CERTAIN]);
+        assert!(behind(0.9) > BEHIND && behind(0.9) < BEHIND_CERTAIN);
+    }
 }

@@ -44,6 +44,10 @@ const LINKED_TO: f32 = 0.6;
 const SATURATION: f32 = 0.6;
 /// What the nearness of a meaning counts for beside the score by words, which is about 3 where a passage fits well.
 const MEANING: f32 = 4.5;
+/// The share of a question that the beginning of a line has to hold to say what that is.
+const DEFINED: f32 = 0.95;
+/// The longest term, in bytes.
+const TERM: usize = 80;
 /// What it counts for how near a passage comes by related words.
 const RELATED: f32 = 2.0;
 
@@ -72,6 +76,8 @@ mod weight {
     /// It is of the kind that the question points to; it shows code or a table.
     pub(super) const WISHED: f32 = 0.15;
     pub(super) const SHOWS: f32 = 0.06;
+    /// It says what the word means that the question asks for.
+    pub(super) const DEFINES: f32 = 0.4;
     /// It says how many there are of what the question wants counted.
     pub(super) const COUNTED: f32 = 0.4;
     /// Many pages link to its page.
@@ -226,7 +232,9 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         Wish::Any => false,
         Wish::Steps => has_code(index.markdown(at)) || entry.form == Form::Answer,
         Wish::Figure => text.bytes().any(|byte| byte.is_ascii_digit()),
+        Wish::Definition => false,
     };
+    let defines = asked.wish == Wish::Definition && defines(index, asked, index.markdown(at), usize::from(leaf.tongue));
     let if_so = |so: bool, weight: f32| if so { weight } else { 0.0 };
     let score = weight::BM25 * bm25
         + weight::BODY * body
@@ -242,6 +250,7 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         + if_so(is_first, weight::FIRST * heading)
         + if_so(entry.lead, weight::LEAD)
         + if_so(is_wished, weight::WISHED)
+        + if_so(defines, weight::DEFINES)
         + if_so(matches!(entry.form, Form::Code | Form::Table), weight::SHOWS)
         + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
     let plain = titles.iter().fold(plain, |bits, terms| bits | asked.plain(terms));
@@ -304,6 +313,25 @@ fn aimed(index: &Index, asked: &Asked, terms: &[u32]) -> f32 {
         ours += if asked.by_id.contains_key(id) { rarity } else { 0.0 };
     }
     if all > 0.0 { ours / all } else { 0.0 }
+}
+
+/// Does a line of a passage begin with what was asked for, and go on: "**Salvage value** - what an asset is worth in the end"?
+/// Or is it the term of a definition, which stands below it?
+fn defines(index: &Index, asked: &Asked, markdown: &str, tongue: usize) -> bool {
+    let wanted = asked.counting().count_ones() as usize;
+    let mut terms = Vec::new();
+    markdown.lines().any(|line| {
+        let term = line.strip_prefix("**").and_then(|line| line.strip_suffix("**")).filter(|term| term.len() <= TERM);
+        let line = line.trim_start_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace());
+        let begin = term.unwrap_or_else(|| plain::shortened(line, 40 + 24 * wanted));
+        terms.clear();
+        index.vocabulary.known(&plain::text(begin).0, tongue, &mut terms);
+        let goes_on = terms.len() > wanted + 2;
+        if term.is_none() {
+            terms.truncate(wanted + 1);
+        }
+        (term.is_some() || goes_on && !terms.contains(&BREAK)) && asked.share(asked.share_of(&terms).1) >= DEFINED
+    })
 }
 
 fn has_code(markdown: &str) -> bool {

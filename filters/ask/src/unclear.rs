@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::{
     Answer, Library, Question,
     findings::Read,
-    index::Index,
+    index::{Index, Section},
     passage::HEADING,
     plain,
     question::{Asked, Part, Spelling},
@@ -24,6 +24,8 @@ pub(super) const OPTIONS: usize = 5;
 const MOST_MEANT: usize = 50;
 /// How much of a question a heading has to name for the heading to be what is asked for.
 const NAMED: f32 = 0.85;
+/// How much of the heading the question has to be: "How big can a database get?" does not name "In-header database size".
+const NAMES: f32 = 0.6;
 /// How much of what somebody wrote a page has to hold to be the one that is meant.
 const DESCRIBED: f32 = 0.5;
 /// Characters of what somebody chose that are compared with the options.
@@ -46,7 +48,12 @@ fn same_sections(index: &Index, read: &Read) -> Vec<Ranked> {
     let section = |ranked: &Ranked| &index.sections[index.entries[ranked.entry].section as usize];
     let counting = asked.counting();
     let named = top.headed & counting;
-    if section(top).heading_terms.is_empty() || named == 0 || top.titled & counting & !top.headed != 0 {
+    let is_the_heading = top.heading > 0.0 && top.aimed >= NAMES * top.heading;
+    if section(top).heading_terms.is_empty()
+        || named == 0
+        || !is_the_heading
+        || top.titled & counting & !top.headed != 0
+    {
         return Vec::new();
     }
     let heading = &section(top).heading_terms;
@@ -55,7 +62,28 @@ fn same_sections(index: &Index, read: &Read) -> Vec<Ranked> {
     let alike: Vec<&Ranked> = ranked.iter().filter(same).collect();
     let is_settled = !asked.promoted
         && (asked.share(named) < NAMED || alike.iter().any(|other| other.covered & counting & !named != 0));
-    if is_settled { Vec::new() } else { one_a_page(index, alike.into_iter()) }
+    if is_settled || alike.len() < 2 {
+        return Vec::new();
+    }
+    let headings = headings(index, top.entry);
+    let is_alike =
+        |other: &&Ranked| other.page == top.page || laid_out_alike(&headings, &self::headings(index, other.entry));
+    one_a_page(index, alike.into_iter().filter(is_alike))
+}
+
+/// The headings of the page that a passage is of.
+fn headings(index: &Index, entry: usize) -> HashSet<&[u32]> {
+    let at = index.entries[entry].section as usize;
+    let is_same = |section: &&Section| section.page == index.sections[at].page;
+    let before = index.sections[..at].iter().rev().take_while(is_same);
+    let all = before.chain(index.sections[at..].iter().take_while(is_same));
+    all.map(|section| &*section.heading_terms).filter(|heading| !heading.is_empty()).collect()
+}
+
+/// Does one of two pages have half of the other's headings, as two branches of a shop have, or two towns in a guide? Two chapters
+/// that share one heading are no such pages.
+fn laid_out_alike(one: &HashSet<&[u32]>, other: &HashSet<&[u32]>) -> bool {
+    one.intersection(other).count() * 2 >= one.len().min(other.len())
 }
 
 /// Pages and sections that share a name, where the question is that name and nothing else: "timetable", where there is a

@@ -9,6 +9,8 @@ pub(super) enum Wish {
     Steps,
     /// "How much", "when": amounts and times.
     Figure,
+    /// "What is": what a word means.
+    Definition,
 }
 
 /// What a question wants, by the words that it begins with.
@@ -49,10 +51,40 @@ pub(super) fn of(text: &str) -> Wish {
         "come ",
         "hoe ",
     ];
+    const DEFINITIONS: [&str; 26] = [
+        "what is ",
+        "what are ",
+        "what's ",
+        "what does ",
+        "what do you mean by ",
+        "what is meant by ",
+        "meaning of ",
+        "define ",
+        "was ist ",
+        "was sind ",
+        "was bedeutet ",
+        "was heißt ",
+        "qu'est-ce ",
+        "qu’est-ce ",
+        "c'est quoi ",
+        "que signifie ",
+        "que veut dire ",
+        "qué es ",
+        "qué son ",
+        "qué significa ",
+        "cos'è ",
+        "cosa significa ",
+        "o que é ",
+        "o que significa ",
+        "wat is ",
+        "wat betekent ",
+    ];
     let text = text.chars().take(200).collect::<String>().to_lowercase();
     let has = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
+    let begins = |marks: &[&str]| marks.iter().any(|mark| text.trim_start_matches(['¿', ' ']).starts_with(mark));
     match text {
         _ if has(&FIGURES) => Wish::Figure,
+        _ if begins(&DEFINITIONS) => Wish::Definition,
         _ if has(&STEPS) => Wish::Steps,
         _ => Wish::Any,
     }
@@ -98,7 +130,10 @@ mod tests {
             ("How do I install it?", Wish::Steps),
             ("How much does it cost?", Wish::Figure),
             ("Wie lange dauert das?", Wish::Figure),
-            ("What is sid?", Wish::Any),
+            ("What is sid?", Wish::Definition),
+            ("¿Qué es un paquete?", Wish::Definition),
+            ("What is the price of a ticket?", Wish::Figure),
+            ("May I bring a dog?", Wish::Any),
         ] {
             assert_eq!(of(text), wish, "{text}");
         }

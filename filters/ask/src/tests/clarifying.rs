@@ -113,3 +113,40 @@ fn a_question_that_very_many_pages_answer_says_so_and_each_can_be_named() {
         assert!(text.contains(&format!("Zq{}", word(n))), "{said}: {text}");
     }
 }
+
+#[test]
+fn a_heading_that_several_pages_have_is_asked_back_only_where_it_is_the_question_and_the_pages_are_alike() {
+    let of = |pages: &[(&str, &str, String)]| {
+        let pages: Vec<_> =
+            pages.iter().map(|(path, title, text)| testing::page(path, title, text)).map(Arc::new).collect();
+        Library::build(&SiteFacts::default(), &pages)
+    };
+    // The heading says more than the question.
+    let format =
+        |title: &str, says: &str| format!("# {title}\n\n## 1.3.7. Size of the database in the header\n\n{says}\n");
+    let library = of(&[
+        ("/one", "Format of files", format("Format of files", "Four bytes hold a number of sheets.")),
+        ("/two", "Format of logs", format("Format of logs", "An offset counts frames since a checkpoint.")),
+    ]);
+    let answer = library.answer(&ask("What size of database?", &[]));
+    assert!(!matches!(answer, Answer::Unclear { .. }), "{answer:?}");
+    // Two chapters that have one heading in common, and four others each.
+    let chapter = |title: &str, others: [&str; 4], says: &str| {
+        let others: String = others.iter().map(|other| format!("## {other}\n\nSomething about {other}.\n\n")).collect();
+        format!("# {title}\n\n## Creating a virtual environment\n\n{says}\n\n{others}")
+    };
+    let library = of(&[
+        (
+            "/tutorial",
+            "Tutorial",
+            chapter("Tutorial", ["Loops", "Lists", "Errors", "Classes"], "Run this script first."),
+        ),
+        (
+            "/venv",
+            "Module",
+            chapter("Module", ["Prompt", "Symlinks", "Upgrade", "Builder"], "A command makes directories."),
+        ),
+    ]);
+    let text = found(library.answer(&ask("How do I create a virtual environment?", &[])));
+    assert!(text.contains("Run this script") && text.contains("makes directories"), "{text}");
+}

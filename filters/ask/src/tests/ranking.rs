@@ -62,3 +62,25 @@ fn other_words_for_the_same_come_first_and_another_language_loses_nothing_by_the
     pages.push(page("/de/sichern", "Datensicherung", german));
     assert_eq!(first(&pages, "Where is the backup on the server?"), "/de/sichern");
 }
+
+#[test]
+fn what_a_word_means_comes_before_what_only_mentions_it() {
+    let mentions = "# Assets\n\n## Equipment\n\nKnow the salvage value early. Mostly zero is assumed for an asset.\n";
+    let defines = "# Basics\n\n## Words\n\n- **Book value** - the cost less what was written off.\n- **Salvage value** - what an \
+                   asset can be sold for in the end.\n";
+    let glossary = "# Glossary\n\n## Banks\n\n**Home Banking (HBCI)**\n\n- A protocol of banks.\n";
+    let uses = "# Import\n\n## Formats\n\nHBCI is imported. For HBCI a password is needed.\n";
+    let pages =
+        [("/a", "Assets", mentions), ("/b", "Basics", defines), ("/g", "Glossary", glossary), ("/i", "Import", uses)];
+    let pages = pages.map(|(path, title, text)| Arc::new(testing::page(path, title, text)));
+    let library = Library::build(&SiteFacts::default(), &pages);
+    let first = |query: &str| match library.answer(&ask(query, &[])) {
+        Answer::Found { text, .. } | Answer::Nothing { text, .. } => {
+            text.split("## ").nth(1).unwrap_or_default().lines().next().unwrap_or_default().to_owned()
+        }
+        answer => panic!("{answer:?}"),
+    };
+    assert_eq!(first("What is HBCI?"), "Glossary › Banks");
+    assert_eq!(first("Is HBCI imported?"), "Import › Formats");
+    assert_eq!(first("What does salvage value mean?"), "Basics › Words");
+}

@@ -61,7 +61,7 @@ pub(super) fn prepare(table: &NodeRef<'_>, grid: &mut Grid) {
     }
     // Line numbers beside code, or code beside code.
     plain |= codes > 0 && heads == 0;
-    if plain || rows.len() * widest(&rows) < 2 {
+    if plain || rows.len() * widest(&rows) < 2 || only_places(&rows) {
         parts.iter().for_each(|part| part.rename("div"));
         table.rename("div");
     } else {
@@ -75,6 +75,14 @@ fn cells<'a>(row: &NodeRef<'a>) -> impl Iterator<Item = NodeRef<'a>> {
 
 fn widest(rows: &[NodeRef<'_>]) -> usize {
     rows.iter().map(|row| cells(row).count()).max().unwrap_or(0)
+}
+
+/// Does a table of several columns have one cell with text at most in each row? Then it places something beside a picture or
+/// in a frame, as DocBook's notes and warnings do.
+fn only_places(rows: &[NodeRef<'_>]) -> bool {
+    let has_text =
+        |cell: &NodeRef<'_>| cell.descendants_it().any(|node| node.is_text() && !node.text().trim().is_empty());
+    widest(rows) > 1 && rows.iter().all(|row| cells(row).filter(has_text).count() <= 1)
 }
 
 /// How many rows or columns a cell takes.

@@ -273,6 +273,20 @@ fn a_table_with_code_in_a_cell_stays_a_table() {
 }
 
 #[test]
+fn a_table_that_frames_a_note_is_no_table() {
+    let html = r#"<p>Read this.</p><table border="0"><tr><td rowspan="2" width="25"><img src="/w.png"></td><th>Warning</th></tr>
+        <tr><td colspan="2"><p>Taxes <em>differ</em>.</p></td></tr></table><p>End.</p>"#;
+    let text = markdown(html);
+    assert!(text.contains("Read this.\n\n") && text.contains("Warning\n\nTaxes *differ*."), "{text}");
+    assert!(!text.contains('|') && text.trim_end().ends_with("End."), "{text}");
+    // One column is a list of values, and gaps are part of a table.
+    let text = markdown("<p>x</p><table><tr><th>Port</th></tr><tr><td>80</td></tr></table>");
+    assert!(text.contains("| Port |\n| --- |\n| 80 |"), "{text}");
+    let text = markdown("<p>x</p><table><tr><td>a</td><td>b</td></tr><tr><td></td><td>c</td></tr></table>");
+    assert!(text.contains("| a | b |\n|  | c |"), "{text}");
+}
+
+#[test]
 fn notes_at_the_foot_stay() {
     let html = "<main><p>Tea<a class='footnote-reference brackets' href='#id2'>1</a>.</p><aside class='footnote-list brackets'>
         <aside class='footnote brackets' id=id2 role=doc-footnote><span class=label>1</span><p>A leaf.</p></aside></aside></main>";
