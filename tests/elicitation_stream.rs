@@ -9,7 +9,7 @@ use crate::support::events::Events;
 use crate::support::rpc::{self, post};
 use crate::support::{Ask, Desk, Origin, Reply, Request, Response, Via};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 async fn shop() -> Origin {
     Origin::start(|r: &Request| match r.target.split('?').next().unwrap_or_default() {
@@ -249,6 +249,9 @@ async fn elicitation_stream_sends_the_person_to_the_page() {
     let origin = shop().await;
     let desk = site(&origin, &buy("by = \"page\"")).start().await;
     let client = Client::begin(&desk, "2025-11-25", json!({ "form": {}, "url": {} })).await;
+    // A call that comes again within the same second does not wait for the person yet.
+    let past = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_millis();
+    tokio::time::sleep(Duration::from_millis(u64::from(1000 - past))).await;
     let sent = desk.ask(Via::H1, client.call()).await;
     assert_eq!((sent.status, &sent.json()["error"]["code"]), (200, &json!(-32042)), "{}", sent.text());
     let elicitation = sent.json()["error"]["data"]["elicitations"][0].clone();

@@ -63,11 +63,13 @@ async fn elicitation_stream_a_yes_on_the_page_after_the_client_left_does_nothing
         let sent = desk.ask(Via::H1, client.call()).await;
         let url = sent.json()["error"]["data"]["elicitations"][0]["url"].as_str().expect("an address").to_owned();
         let path = url.strip_prefix("https://site.test").expect("of this site");
+        // What comes within the same second is told of the page once more. Later a call waits for the person.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
         let mut conn = desk.conn().await;
         conn.send(client.call().bytes()).await;
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        conn.until(":\n\n").await;
         drop(conn);
-        tokio::time::sleep(Duration::from_millis(700)).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
         let press = Ask::post(path, "decision=confirm")
             .header("Content-Type", "application/x-www-form-urlencoded")
             .header("Sec-Fetch-Site", "same-origin");
@@ -79,6 +81,33 @@ async fn elicitation_stream_a_yes_on_the_page_after_the_client_left_does_nothing
         assert!(done.text().contains("o-1"), "{}", done.text());
         assert_eq!(orders(&origin), 1);
     }
+}
+
+/// A call that waits for the page gets its result as the last event; one whose client takes no events does not wait, and does
+/// nothing.
+#[tokio::test]
+async fn elicitation_stream_waits_for_the_page_only_where_it_sees_its_client() {
+    let origin = shop().await;
+    let desk = site(&origin, &buy("by = \"page\"")).start().await;
+    let client = Client::begin(&desk, "2025-11-25", json!({ "form": {}, "url": {} })).await;
+    let sent = desk.ask(Via::H1, client.call()).await;
+    let url = sent.json()["error"]["data"]["elicitations"][0]["url"].as_str().expect("an address").to_owned();
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let mut blind = client.call();
+    blind.headers.retain(|(name, _)| name != "Accept");
+    let blind = blind.accept("application/json");
+    let told = desk.ask(Via::H1, blind).await;
+    assert_eq!(told.json()["error"]["data"]["elicitations"][0]["url"], url.as_str(), "{}", told.text());
+    let mut conn = desk.conn().await;
+    conn.send(client.call().bytes()).await;
+    conn.until(":\n\n").await;
+    assert_eq!(orders(&origin), 0);
+    let press = Ask::post(url.strip_prefix("https://site.test").expect("of this site"), "decision=confirm")
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .header("Sec-Fetch-Site", "same-origin");
+    assert_eq!(desk.call(press).await.status, 303);
+    conn.until("o-1").await;
+    assert_eq!(orders(&origin), 1);
 }
 
 /// The id of the request in a stream.

@@ -31,8 +31,6 @@ const ROUNDS: usize = 4;
 /// How often it is looked for an answer, at first and later.
 const LOOK: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 const AT_FIRST: Duration = Duration::from_secs(20);
-/// How often something is sent, so that a client that left without a word is noticed.
-const KNOCK: Duration = Duration::from_secs(5);
 /// The error that sends a client to an address (2025-11-25).
 const GO_THERE: i32 = -32042;
 
@@ -182,7 +180,7 @@ impl Dialogue<'_> {
         let lasts = self.desk.compiled.settings.capability(self.index).map(|c| c.confirmation.expires.as_secs());
         let was_asked = lasts.is_some_and(|lasts| asked.expires < self.desk.records.now() + lasts);
         if was_asked && decision().await == Some(Decision::Pending) {
-            let is_there = elicitation::decided(self.desk, page, self.incoming.events).await;
+            let is_there = elicitation::decided(self.desk, page, stream::of(self.incoming)).await;
             if !is_there {
                 return Next::Not(GONE);
             }
@@ -235,7 +233,7 @@ impl Dialogue<'_> {
                     false => Heard::Answer(answer),
                 };
             }
-            if waited >= knocked + KNOCK {
+            if waited >= knocked + stream::KNOCK {
                 (is_there, knocked) = (stream::knock(events).await, waited);
             }
             let pause = LOOK[usize::from(waited > AT_FIRST)];

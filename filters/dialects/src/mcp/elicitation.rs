@@ -28,6 +28,7 @@ use super::{
     message::{Request, action},
     missing::{self, Missing},
     protocol::Era,
+    stream,
 };
 
 /// How long a call waits for the person to decide on the page, and how often it looks.
@@ -130,7 +131,7 @@ pub(super) async fn resume(
             Some(answer) => match &page {
                 // The person agreed to open the page. What they decide there is in the records.
                 Some(page) if action(answer) == Some("accept") => {
-                    let is_there = decided(desk, page, incoming.events).await;
+                    let is_there = decided(desk, page, stream::of(incoming)).await;
                     question.confirmation = is_there.then_some(token);
                     !is_there
                 }
@@ -184,19 +185,24 @@ pub(super) fn page_id(page: Option<&ConfirmationPage>) -> Option<&str> {
 }
 
 /// Waits a while for the person to decide on the page. `false`: the client has left meanwhile, and nobody would get the
-/// result of the call.
+/// result of the call. It is only seen on a stream that the client has left; for a client that takes none nothing is waited
+/// for.
 pub(super) async fn decided(desk: &Desk<'_>, page: &str, client: Option<&dyn Events>) -> bool {
-    let is_gone = || client.is_some_and(Events::is_gone);
-    let mut waited = Duration::ZERO;
-    while waited < WAIT_FOR_PAGE && !is_gone() {
+    let Some(client) = client else { return true };
+    let (mut is_there, mut waited, mut knocks) = (true, Duration::ZERO, Duration::ZERO);
+    while is_there && !client.is_gone() && waited < WAIT_FOR_PAGE {
         match pending::look(desk, page).await {
             Ok(Some(pending)) if pending.decision == Decision::Pending && !pending.is_over(desk.records.now()) => {}
             _ => break,
         }
+        if waited >= knocks {
+            is_there = stream::knock(client).await;
+            knocks += stream::KNOCK;
+        }
         desk.outside.pause(LOOK_AT_PAGE).await;
         waited += LOOK_AT_PAGE;
     }
-    !is_gone()
+    is_there && !client.is_gone()
 }
 
 /// The parameters of the request that asks the person; `None`: the client cannot ask, or there is nothing to ask.

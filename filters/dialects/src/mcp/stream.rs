@@ -6,6 +6,7 @@ use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
     task::Poll,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -17,6 +18,9 @@ use serde_json::Value;
 const EVENTS: &str = "text/event-stream";
 /// Tells a proxy in front to pass each event at once.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// How often something is sent while a person is waited for, so that a client that left without a word is noticed.
+pub(super) const KNOCK: Duration = Duration::from_secs(5);
 
 /// Whether a client takes events: its `Accept` names them. A wildcard is no promise to read a stream.
 pub(super) fn is_taken(headers: &HeaderMap) -> bool {
@@ -30,17 +34,21 @@ pub(super) fn of<'a>(incoming: &Incoming<'a>) -> Option<&'a dyn Events> {
 
 /// Sends a message. `false`: the client has left.
 pub(super) async fn send(events: &dyn Events, message: &Value) -> bool {
-    let event = event(message.to_string().as_bytes());
-    if events.has_begun() {
-        return events.send(event).await;
-    }
-    let head = Reply::new(StatusCode::OK, EVENTS, event).with(header::CACHE_CONTROL, "no-store").with(BUFFERING, "no");
-    events.begin(head).await
+    put(events, event(message.to_string().as_bytes())).await
 }
 
 /// Sends a comment, which shows whether the client is still there.
 pub(super) async fn knock(events: &dyn Events) -> bool {
-    events.send(Bytes::from_static(b":\n\n")).await
+    put(events, Bytes::from_static(b":\n\n")).await
+}
+
+/// Sends a part, with the head before the first one.
+async fn put(events: &dyn Events, part: Bytes) -> bool {
+    if events.has_begun() {
+        return events.send(part).await;
+    }
+    let head = Reply::new(StatusCode::OK, EVENTS, part).with(header::CACHE_CONTROL, "no-store").with(BUFFERING, "no");
+    events.begin(head).await
 }
 
 /// A reply whose stream has begun is its last event.
