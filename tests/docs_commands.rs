@@ -178,7 +178,8 @@ impl Reader {
                 return;
             }
             let again = block.how == "eventually" && begun.elapsed() < READ;
-            assert!(again, "{name}: {}, wanted: {:?}\n{text}\n{said}", done.status, block.expected);
+            let log = || std::fs::read_to_string(self.dir.join("server.log")).unwrap_or_default();
+            assert!(again, "{name}: {}, wanted: {:?}\n{text}\n{said}\n{}", done.status, block.expected, log());
             std::thread::sleep(Duration::from_secs(1));
         }
     }

@@ -63,7 +63,7 @@ async fn elicitation_stream_a_yes_on_the_page_after_the_client_left_does_nothing
         let sent = desk.ask(Via::H1, client.call()).await;
         let url = sent.json()["error"]["data"]["elicitations"][0]["url"].as_str().expect("an address").to_owned();
         let path = url.strip_prefix("https://site.test").expect("of this site");
-        // What comes within the same second is told of the page once more. Later a call waits for the person.
+        // A call within the same second gets the address of the page again. A later one waits for the person.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         let mut conn = desk.conn().await;
         conn.send(client.call().bytes()).await;

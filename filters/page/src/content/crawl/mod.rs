@@ -105,6 +105,8 @@ pub struct Crawl {
     hops: VecDeque<Ask>,
     /// What failed, and is asked once more.
     retries: Retries,
+    /// A first page that was written only now has been asked for again.
+    has_settled: bool,
     /// The name that the site says it has, and has been read by.
     name: Option<Arc<Name>>,
     /// How often it said that it has another.
@@ -146,6 +148,7 @@ impl Crawl {
             robots: Vec::new(),
             hops: VecDeque::new(),
             retries: Retries::default(),
+            has_settled: false,
             name: None,
             renamed: 0,
             modified: HashMap::new(),

@@ -109,6 +109,17 @@ impl Crawl {
         // A site whose start is not to be found is not for strangers; nor is what stands behind a login.
         let leads_nowhere =
             wishes.nofollow || page.nofollow || found.marks.is_login || noindex && ask.lane == Lane::Start;
+        // Whether it came from a file, which its links are followed for, shows in a moment.
+        let is_young = !leads_nowhere
+            && ask.lane == Lane::Start
+            && !self.has_settled
+            && static_file::may_settle(&ask.target, &fetched.headers, self.now);
+        if is_young {
+            self.has_settled = true;
+            self.pause = self.pause.max(Some(static_file::SETTLES));
+            self.hops.push_front(ask.clone());
+        }
+        let leads_nowhere = leads_nowhere || is_young;
         let (links, lists) = if leads_nowhere { Default::default() } else { self.lead_on(ask, found) };
         if noindex {
             return Outcome::Hidden;

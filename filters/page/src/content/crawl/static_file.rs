@@ -8,6 +8,8 @@ use httpdate::parse_http_date;
 
 /// A program that dates its answers by the clock is no file: a file was written at least so long ago.
 const YOUNGEST: Duration = Duration::from_secs(2);
+/// After so long a file that was written only now is older than that.
+pub(super) const SETTLES: Duration = Duration::from_secs(3);
 const X_POWERED_BY: HeaderName = HeaderName::from_static("x-powered-by");
 /// Headers of a request on which only a program's answer depends.
 const OF_VISITORS: [&str; 3] = ["cookie", "authorization", "*"];
@@ -26,29 +28,44 @@ pub(super) enum Served {
 impl Served {
     /// Judges the headers of an answer to this target at `now`, in seconds since 1970.
     pub(super) fn of(target: &str, headers: &HeaderMap, now: u64) -> Self {
-        let values = |name| {
-            let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-            lines.flat_map(|line| line.split(',')).map(|value| value.trim().to_ascii_lowercase())
-        };
-        let is_private = values(header::CACHE_CONTROL).any(|control| {
-            let name = control.split('=').next().unwrap_or_default();
-            matches!(name, "no-store" | "private")
-        });
-        let begins_session = headers.contains_key(header::SET_COOKIE);
-        let is_program = begins_session
-            || is_private
-            || target.contains('?')
-            || values(header::VARY).any(|name| OF_VISITORS.contains(&name.as_str()))
-            || values(X_POWERED_BY).any(|name| name.contains("php"));
-        match (begins_session && is_private, !is_program && is_dated(headers, now)) {
+        let is_file = !is_program(target, headers) && is_dated(headers, now);
+        match (headers.contains_key(header::SET_COOKIE) && is_private(headers), is_file) {
             (true, _) => Self::Personal,
             (_, true) => Self::File {
                 in_parts: headers.contains_key(header::ETAG)
-                    || values(header::ACCEPT_RANGES).any(|unit| unit == "bytes"),
+                    || values(headers, header::ACCEPT_RANGES).any(|unit| unit == "bytes"),
             },
             (false, false) => Self::Made,
         }
     }
+}
+
+/// Whether this may be a file that was written only now. When it is asked for again after [`SETTLES`], it can be told from what
+/// a program dates by the clock.
+pub(super) fn may_settle(target: &str, headers: &HeaderMap, now: u64) -> bool {
+    !is_program(target, headers) && !is_settled(headers, now)
+}
+
+/// The values of a header in small letters, those of a list one by one.
+fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = String> {
+    let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(|value| value.trim().to_ascii_lowercase())
+}
+
+fn is_private(headers: &HeaderMap) -> bool {
+    values(headers, header::CACHE_CONTROL).any(|control| {
+        let name = control.split('=').next().unwrap_or_default();
+        matches!(name, "no-store" | "private")
+    })
+}
+
+/// Whether the headers, or a query, say that a program made the answer.
+fn is_program(target: &str, headers: &HeaderMap) -> bool {
+    headers.contains_key(header::SET_COOKIE)
+        || is_private(headers)
+        || target.contains('?')
+        || values(headers, header::VARY).any(|name| OF_VISITORS.contains(&name.as_str()))
+        || values(headers, X_POWERED_BY).any(|name| name.contains("php"))
 }
 
 /// Whether the answer says when its file was written, and that this was before it was asked for.

@@ -165,3 +165,28 @@ fn a_page_of_a_program_is_left_out_and_counted_unless_it_is_named() {
     let (books, _) = site.round("follow = ['/docs/*']", Books::default(), NOW);
     assert_eq!(paths(&books), ["/", "/docs/install"], "the operator says that this is documentation");
 }
+
+/// A site whose pages are files that were written a second before it is read for the first time, or which a program dates by
+/// the clock.
+#[test]
+fn a_first_page_that_was_written_only_now_is_asked_for_again() {
+    let date = |seconds: u64| httpdate::fmt_http_date(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds));
+    let read = |is_file: bool| {
+        let pages = std::cell::Cell::new(0);
+        let site = Site::new(|ask: &Ask| {
+            let now = NOW + 1 + 3 * pages.get();
+            let headers = vec![("last-modified", date(if is_file { NOW } else { now })), ("date", date(now))];
+            let page = match &*ask.target {
+                "/" => html(headers, "Start", &["/delivery.html"]),
+                "/delivery.html" => html(headers, "Delivery", &[]),
+                _ => return missing(),
+            };
+            pages.set(pages.get() + 1);
+            page
+        });
+        let (books, _, left_out) = site.noted("follow = []", Books::default(), NOW);
+        (paths(&books), left_out.count, site.asked().iter().filter(|target| *target == "/").count())
+    };
+    assert_eq!(read(true), (vec!["/".to_owned(), "/delivery.html".to_owned()], 0, 2));
+    assert_eq!(read(false), (vec!["/".to_owned()], 1, 2));
+}
