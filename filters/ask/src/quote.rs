@@ -23,7 +23,7 @@ const OF_PAGE: usize = 43;
 /// What a source costs beyond its title and address: names and marks of JSON.
 const PER_SOURCE: usize = 14;
 
-/// Stands where passages of a section are left out, and what it costs.
+/// Stands where passages of a section are left out, and how many tokens it costs.
 const LEFT_OUT: &str = "\n\n[…]";
 const LEFT_OUT_COST: usize = 2;
 
@@ -39,8 +39,8 @@ struct Quote {
 }
 
 impl Quote {
-    fn entries(&self) -> impl Iterator<Item = usize> {
-        self.passages.iter().map(|(entry, _)| *entry)
+    fn entries(&self) -> Vec<usize> {
+        self.passages.iter().map(|(entry, _)| *entry).collect()
     }
 
     fn text(&self, index: &Index) -> String {
@@ -52,31 +52,21 @@ impl Quote {
             let _ = write!(text, "\n\n> {lead}");
         }
         let Some((first, _)) = self.passages.first() else { return text };
-        let section = index.section_of(*first);
-        let mut next = section.start;
-        for (entry, passage) in &self.passages {
-            if next != *entry {
-                text.push_str(LEFT_OUT);
-            }
-            text.push_str("\n\n");
-            text.push_str(passage);
-            next = entry + 1;
+        let gaps = gaps(index.section_of(*first), &self.entries());
+        for (is_gap, (_, passage)) in gaps.iter().zip(&self.passages) {
+            text.push_str(if *is_gap { LEFT_OUT } else { "" });
+            let _ = write!(text, "\n\n{passage}");
         }
-        if next != section.end {
-            text.push_str(LEFT_OUT);
-        }
+        text.push_str(if gaps.ends_with(&[true]) { LEFT_OUT } else { "" });
         text
     }
 }
 
-/// How many marks for what is left out stand among these passages of a section, which is so long.
-fn marks(section: Range<usize>, entries: &[usize]) -> usize {
-    let (mut next, mut count) = (section.start, 0);
-    for entry in entries {
-        count += usize::from(next != *entry);
-        next = entry + 1;
-    }
-    count + usize::from(next != section.end)
+/// Whether something is left out before each of these passages of a section, and after the last.
+fn gaps(section: Range<usize>, entries: &[usize]) -> Vec<bool> {
+    let begins = [section.start].into_iter().chain(entries.iter().map(|entry| entry + 1));
+    let ends = entries.iter().copied().chain([section.end]);
+    begins.zip(ends).map(|(begin, end)| begin != end).collect()
 }
 
 /// What there is to spend, in tokens.
@@ -168,12 +158,14 @@ impl Gathered<'_> {
         let price = if is_new { price(&source) } else { 0 };
         // What the text costs, and what of its source is not paid for beside it.
         let head = if known.is_some() { 2 } else { count(&heading(index, section)) + 2 };
-        let mut entries: Vec<usize> = known.map(|at| self.quotes[at].entries().collect()).unwrap_or_default();
-        let marks_before = if entries.is_empty() { 0 } else { marks(index.section_of(entry), &entries) };
+        let marks = |entries: &[usize]| {
+            LEFT_OUT_COST * gaps(index.section_of(entry), entries).into_iter().filter(|is_gap| *is_gap).count()
+        };
+        let mut entries = known.map(|at| self.quotes[at].entries()).unwrap_or_default();
+        let paid = if entries.is_empty() { 0 } else { marks(&entries) };
         entries.insert(entries.partition_point(|other| *other < entry), entry);
-        let marks = marks(index.section_of(entry), &entries);
-        let cost = head + count(&text) + price.saturating_sub(purse.beside) + marks * LEFT_OUT_COST;
-        let cost = cost.saturating_sub(marks_before * LEFT_OUT_COST);
+        let cost = head + count(&text) + price.saturating_sub(purse.beside) + marks(&entries);
+        let cost = cost.saturating_sub(paid);
         let Some(left) = purse.text.checked_sub(cost) else { return false };
         purse.text = left;
         purse.beside = purse.beside.saturating_sub(price);
@@ -325,6 +317,13 @@ mod tests {
     #[test]
     fn the_mark_for_what_is_left_out_costs_what_it_says() {
         assert_eq!(count(LEFT_OUT), LEFT_OUT_COST);
+    }
+
+    #[test]
+    fn a_gap_is_what_is_left_out_before_between_and_after() {
+        assert_eq!(gaps(3..6, &[3, 4, 5]), [false; 4]);
+        assert_eq!(gaps(3..8, &[4, 6]), [true, true, true]);
+        assert_eq!(gaps(3..5, &[3]), [false, true]);
     }
 
     #[test]

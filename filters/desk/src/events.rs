@@ -18,7 +18,8 @@ pub trait Events: Send + Sync {
     /// Whether the reply has begun.
     fn has_begun(&self) -> bool;
 
-    /// Whether the client is known to have left.
+    /// Whether the client is known to have left. That is seen only once the reply has begun: a call that waits for something
+    /// begins it first.
     fn is_gone(&self) -> bool;
 
     /// Whether the configuration that the call runs under was replaced by another one.

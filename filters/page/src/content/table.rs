@@ -14,6 +14,9 @@ const MAX_ADDED: usize = 20_000;
 /// What no cell of a Markdown table can hold.
 const BLOCKS: [&str; 8] = ["table", "blockquote", "h1", "h2", "h3", "h4", "hr", "section"];
 
+/// What a cell can show without text.
+const SHOWN: [&str; 4] = ["img", "svg", "input", "picture"];
+
 /// What the tables of one page were filled up with so far.
 #[derive(Debug, Default)]
 pub(super) struct Grid {
@@ -61,7 +64,7 @@ pub(super) fn prepare(table: &NodeRef<'_>, grid: &mut Grid) {
     }
     // Line numbers beside code, or code beside code.
     plain |= codes > 0 && heads == 0;
-    if plain || rows.len() * widest(&rows) < 2 || only_places(&rows) {
+    if plain || rows.len() * widest(&rows) < 2 || only_frames(&rows) {
         parts.iter().for_each(|part| part.rename("div"));
         table.rename("div");
     } else {
@@ -77,12 +80,15 @@ fn widest(rows: &[NodeRef<'_>]) -> usize {
     rows.iter().map(|row| cells(row).count()).max().unwrap_or(0)
 }
 
-/// Does a table of several columns have one cell with text at most in each row? Then it places something beside a picture or
-/// in a frame, as DocBook's notes and warnings do.
-fn only_places(rows: &[NodeRef<'_>]) -> bool {
+/// Does a table of several columns have one cell with text at most in each row, and a picture beside it in one row at most? Then
+/// it frames something, as DocBook's notes and warnings do. A picture in each row may be a value: a tick or a cross.
+fn only_frames(rows: &[NodeRef<'_>]) -> bool {
     let has_text =
         |cell: &NodeRef<'_>| cell.descendants_it().any(|node| node.is_text() && !node.text().trim().is_empty());
-    widest(rows) > 1 && rows.iter().all(|row| cells(row).filter(has_text).count() <= 1)
+    let shows = |cell: &NodeRef<'_>| cell.descendants_it().any(|node| SHOWN.contains(&name(&node).as_str()));
+    let texts = |row: &NodeRef<'_>| cells(row).filter(has_text).count();
+    let pictured = rows.iter().filter(|row| texts(row) > 0 && cells(row).any(|cell| !has_text(&cell) && shows(&cell)));
+    widest(rows) > 1 && rows.iter().all(|row| texts(row) <= 1) && pictured.count() <= 1
 }
 
 /// How many rows or columns a cell takes.

@@ -279,6 +279,10 @@ fn a_table_that_frames_a_note_is_no_table() {
     let text = markdown(html);
     assert!(text.contains("Read this.\n\n") && text.contains("Warning\n\nTaxes *differ*."), "{text}");
     assert!(!text.contains('|') && text.trim_end().ends_with("End."), "{text}");
+    // A picture in each row is a value.
+    let tick = "<td><img src='/yes.png' alt='yes'></td>";
+    let text = markdown(&format!("<p>x</p><table><tr><td>Wifi</td>{tick}</tr><tr><td>Pool</td>{tick}</tr></table>"));
+    assert!(text.contains("| Wifi | ![yes]") && text.contains("| Pool | ![yes]"), "{text}");
     // One column is a list of values, and gaps are part of a table.
     let text = markdown("<p>x</p><table><tr><th>Port</th></tr><tr><td>80</td></tr></table>");
     assert!(text.contains("| Port |\n| --- |\n| 80 |"), "{text}");
