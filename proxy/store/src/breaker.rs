@@ -102,8 +102,7 @@ impl<T: Clone> Breaker<T> {
 
     /// The right to use the store; `None` at once while it is away.
     pub fn pass(&self) -> Option<Pass<T>> {
-        let inside = self.inside.read();
-        inside.held.clone().map(|held| Pass { held, turn: inside.turn })
+        self.inside.read().pass()
     }
 
     /// The right to use the store; `None` while it is away. Waits a moment for a renewal under way.
@@ -113,10 +112,14 @@ impl<T: Clone> Breaker<T> {
             tokio::pin!(renewed);
             // From here on this task sees every end of a renewal.
             renewed.as_mut().enable();
-            if let Some(pass) = self.pass() {
-                return Some(pass);
-            }
-            let until = self.inside.read().renewal.as_ref()?.awaited;
+            let until = {
+                // One look at both: a renewal that ends between two looks would seem an absence.
+                let inside = self.inside.read();
+                if let Some(pass) = inside.pass() {
+                    return Some(pass);
+                }
+                inside.renewal.as_ref()?.awaited
+            };
             timeout_at(until.into(), renewed).await.ok()?;
         }
     }
@@ -271,7 +274,11 @@ impl<T: Clone> Breaker<T> {
     }
 }
 
-impl<T> Inside<T> {
+impl<T: Clone> Inside<T> {
+    fn pass(&self) -> Option<Pass<T>> {
+        self.held.clone().map(|held| Pass { held, turn: self.turn })
+    }
+
     /// Records that the store is away from now on.
     fn opens(&mut self, why: &str) {
         let now = Instant::now();

@@ -143,7 +143,12 @@ impl HarnessConnection for Shared {
         let telling = async {
             let (sender, written) = oneshot::channel();
             self.queue(Sending { message, id: None, written: Some(sender) }).await?;
-            written.await.map_err(|_| self.gone())
+            tokio::select! {
+                biased;
+                written = written => written.map_err(|_| self.gone()),
+                // A message that is queued at the instant at which the task ends is neither written nor dropped.
+                () = self.queue.closed() => Err(self.gone()),
+            }
         };
         timeout(within, telling).await.unwrap_or_else(|_| Err(Lost(format!("not taken within {within:?}"))))
     }

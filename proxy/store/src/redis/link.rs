@@ -15,6 +15,8 @@ use parking_lot::Mutex;
 use redis::{RedisError, RedisResult, Value, aio::MultiplexedConnection};
 use tokio::{sync::watch, task::AbortHandle, time::timeout};
 
+use super::connection::Connection;
+
 /// The time limit for connecting and for trying a connection. No request waits for it.
 pub const DIALING: Duration = Duration::from_secs(2);
 /// How long a remembered record is trusted.
@@ -85,7 +87,7 @@ impl Clock {
 
 /// A connection, shared by all requests.
 pub struct Link {
-    pub connection: MultiplexedConnection,
+    pub connection: Connection,
     clock: Arc<Clock>,
     role: Mutex<Role>,
     replicas: AtomicUsize,
@@ -93,7 +95,6 @@ pub struct Link {
     lasting: Mutex<HashMap<String, (Record, Instant)>>,
     /// Another caller is checking whether it still answers.
     doubted: AtomicBool,
-    ended: watch::Receiver<bool>,
     driver: AbortHandle,
 }
 
@@ -106,24 +107,20 @@ impl Link {
             ends.send_replace(true);
         })
         .abort_handle();
-        let doubted = AtomicBool::new(false);
+        let (connection, doubted) = (Connection::new(connection, ended), AtomicBool::new(false));
         let clock = Arc::new(Clock { began: Instant::now(), said: AtomicI64::new(0) });
         let (role, replicas) = (Mutex::new(Role::Primary), AtomicUsize::new(0));
-        Self { connection, clock, role, replicas, lasting: Mutex::default(), doubted, ended, driver }
+        Self { connection, clock, role, replicas, lasting: Mutex::default(), doubted, driver }
     }
 
     /// Whether the server or the network has closed it.
     pub fn has_ended(&self) -> bool {
-        *self.ended.borrow()
+        self.connection.has_ended()
     }
 
     /// Completes when it is closed. Keeps no reference to the link.
     pub fn end(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut ended = self.ended.clone();
-        async move {
-            // An error means that the link was dropped, which ends it too.
-            let _ = ended.wait_for(|ended| *ended).await;
-        }
+        self.connection.end()
     }
 
     /// Whether this caller has to check that it still answers. The caller then calls [`Link::is_trusted`].

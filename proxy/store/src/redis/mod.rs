@@ -11,6 +11,7 @@
 //! only [`Home::tend`] closes it. Each operation carries its deadline in the server's time, so that a delayed server
 //! does nothing that its caller was told did not happen. Only an answer lost on the way leaves the outcome open.
 
+mod connection;
 mod counters;
 mod dial;
 mod link;
