@@ -74,7 +74,7 @@ impl Repeated {
 /// Is a passage no answer to anything?
 pub(super) fn is_no_answer(markdown: &str, part: &Part, headings: &[String]) -> bool {
     let text = &markdown[part.range.clone()];
-    if part.form != Form::Code && (part.linked >= LINKED || is_index(text, part.linked)) {
+    if !matches!(part.form, Form::Code | Form::WithinCode) && (part.linked >= LINKED || is_index(text, part.linked)) {
         return true;
     }
     asks_for_consent(text) && !headings.iter().any(|heading| is_about_cookies(heading))
@@ -84,8 +84,11 @@ pub(super) fn is_no_answer(markdown: &str, part: &Part, headings: &[String]) -> 
 /// Is it terms with the places where they are explained: "keys: Section 8.1, Section 8.2"?
 fn is_index(text: &str, linked: u8) -> bool {
     let links = text.matches("](").count();
+    if linked < INDEXED || links < ENTRIES {
+        return false;
+    }
     let size = plain::text(text).0.len();
-    linked >= INDEXED && links >= ENTRIES && (size - size * usize::from(linked.min(100)) / 100) <= BESIDE * links
+    size - size * usize::from(linked.min(100)) / 100 <= BESIDE * links
 }
 
 fn asks_for_consent(text: &str) -> bool {

@@ -4,7 +4,9 @@
 //! small word, or says nothing of its own; then what was asked before counts for it too, the nearer the more. A question
 //! about the session itself is answered from the session.
 
-use super::{Answer, Relevance, Source, Turn, plain, question::Part};
+use tantivy::tokenizer::Language;
+
+use super::{Answer, Relevance, Source, Turn, languages, plain, question::Part};
 
 /// Turns that a question can lean on.
 const REACH: usize = 4;
@@ -28,14 +30,13 @@ const BEGINNINGS: &[&str] = &[
     "mais ",
     "y ",
     "pero ",
-    "e ",
     "ma ",
     "en ",
     "maar ",
 ];
 const POINTING: &[&str] = &[
-    "it", "its", "it's", "that", "that's", "this", "they", "them", "their", "those", "these", "one", "ones", "same",
-    "dort", "das", "dafür", "davon", "dazu", "damit",
+    "it", "its", "it's", "that", "that's", "this", "they", "them", "their", "those", "these", "ones", "same", "dort",
+    "dafür", "davon", "dazu", "damit",
 ];
 const SITE: &[&str] = &["site", "website", "page", "company", "manual", "documentation"];
 const OWN_WORDS: &[&str] = &[
@@ -114,12 +115,17 @@ pub(super) fn leans(query: &str, says: bool) -> bool {
     let query = lower(query);
     let words: Vec<&str> =
         query.split(|c: char| c.is_whitespace() || ",;?!".contains(c)).filter(|word| !word.is_empty()).collect();
-    if !says || BEGINNINGS.iter().any(|beginning| query.starts_with(beginning)) {
+    // "And" in Italian and Portuguese, but not in "E bikes allowed?".
+    let is_and = || {
+        let rest = query.strip_prefix("e ").and_then(languages::guess);
+        matches!(rest, Some(Language::Italian | Language::Portuguese))
+    };
+    if !says || BEGINNINGS.iter().any(|beginning| query.starts_with(beginning)) || is_and() {
         return true;
     }
     let points = |at: usize, word: &str| match word {
-        // "How do I get there?", but not "is there an app?".
-        "there" => at + 1 == words.len(),
+        // "How do I get there?", but not "is there an app?"; "can I take one", but not "what does one ticket cost?".
+        "there" | "one" | "das" => at + 1 == words.len(),
         _ => POINTING.contains(&word) && !words.get(at + 1).is_some_and(|next| SITE.contains(next)),
     };
     words.len() <= 12 && words.iter().enumerate().any(|(at, word)| points(at, word))
@@ -162,12 +168,20 @@ mod tests {
             "How do I get there?",
             "Und nach Madrid?",
             "Can I take one",
+            "Was kostet das?",
+            "E per i gruppi?",
         ] {
             assert!(leans(query, true), "{query}");
         }
-        for query in
-            ["Is there an app for the iPhone?", "Who runs this site?", "What does an extra bag cost?", "Andorra?"]
-        {
+        for query in [
+            "Is there an app for the iPhone?",
+            "Who runs this site?",
+            "What does an extra bag cost?",
+            "Andorra?",
+            "Was kostet das Ticket?",
+            "How much is one ticket?",
+            "E bikes allowed?",
+        ] {
             assert!(!leans(query, true), "{query}");
         }
         assert!(leans("How much?", false));

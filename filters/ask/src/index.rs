@@ -219,7 +219,7 @@ impl Index {
         if pages.is_empty() {
             return Ok(());
         }
-        let paths: HashSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
+        let paths: HashSet<&str> = pages.iter().map(|page| page.path.as_str()).collect();
         let links = LinkTexts::of(site.iter().map(|page| (page.path.as_str(), page.markdown.as_str())), &paths);
         for (page, tongue) in pages.iter().zip(tongues) {
             if self.entries.len() >= PASSAGES {
@@ -227,10 +227,11 @@ impl Index {
             }
             self.add_leaf(page, *tongue, links.to(&page.path));
             let repeated = self.repeated.clone();
-            let mut anchors = Anchors::of(page);
+            let anchors = Anchors::of(page);
             for section in passage::cut(&page.markdown, |block| repeated.has(block)) {
                 let heading = section.path.last().cloned().unwrap_or_default();
-                let anchor = anchors.next(&heading).or_else(|| links.anchor(&page.path, &heading));
+                let own = section.alike_before.and_then(|before| anchors.nth(&heading, before));
+                let anchor = own.or_else(|| links.anchor(&page.path, &heading));
                 self.section(page, section, anchor, writing)?;
             }
         }
@@ -296,9 +297,7 @@ impl Index {
             above_terms,
         });
         for (nth, part) in parts.into_iter().enumerate() {
-            let mut terms = Vec::new();
-            self.vocabulary.read(&plain::text(&page.markdown[part.range.clone()]).0, usize::from(tongue), &mut terms);
-            terms.retain(|term| *term != BREAK);
+            let terms = self.terms(&plain::text(&page.markdown[part.range.clone()]).0, tongue);
             let section = &self.sections[at as usize];
             let present: BTreeSet<u32> = terms.iter().chain(section.heading_terms.iter()).copied().collect();
             self.vocabulary.count(present);

@@ -81,7 +81,8 @@ pub(super) fn guess(text: &str) -> Option<Language> {
         };
         scripts[script] += 1;
     }
-    let most = (0..scripts.len()).max_by_key(|at| scripts[*at]).unwrap_or_default();
+    // Of equals the first, so that a text without letters is in none of these.
+    let most = (0..scripts.len()).max_by_key(|at| (scripts[*at], std::cmp::Reverse(*at))).unwrap_or_default();
     if let Some(language) =
         [Language::Greek, Language::Russian, Language::Arabic, Language::Tamil].get(most.wrapping_sub(1))
     {
@@ -133,6 +134,8 @@ mod tests {
             ("Como instalar a impressora", Some(Language::Spanish)),
             ("Egy kalap 20 euró, és a sapka 10", Some(Language::Hungarian)),
             ("xyzzy", None),
+            ("404", None),
+            ("9:00 - 17:00", None),
         ] {
             assert_eq!(guess(text), language, "{text}");
         }

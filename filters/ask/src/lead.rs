@@ -47,7 +47,7 @@ pub(super) fn sentence(index: &Index, asked: &Asked, entry: usize) -> Option<Str
             Kind::Prose | Kind::Item => {
                 let text = plain::text(text).0;
                 let mut at = block.range.start;
-                plain::sentences(&text, SENTENCE + 1, &mut |sentence| {
+                plain::sentences(&text, usize::MAX, &mut |sentence| {
                     consider(at, sentence);
                     at += sentence.len();
                 });

@@ -38,6 +38,7 @@ mod particles;
 mod passage;
 mod plain;
 mod question;
+mod quotation;
 mod quote;
 mod rank;
 mod related;

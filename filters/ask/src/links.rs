@@ -1,6 +1,6 @@
 //! What other pages call a page when they link to it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use frontdesk_page::content::Page;
 
@@ -9,6 +9,8 @@ use super::plain;
 /// Texts kept of the links to one page, and how long each may be, in bytes.
 const TEXTS: usize = 12;
 const LONGEST: usize = 120;
+/// The longest text of a link with its marks, in bytes.
+const MARKED_UP: usize = 8 * LONGEST;
 /// Fragments kept of one page.
 const ANCHORS: usize = 2_000;
 /// Links of one page that are read.
@@ -64,6 +66,10 @@ impl LinkTexts {
                 let Some((target, fragment)) = on_site(target).filter(|(target, _)| known.contains(target)) else {
                     return;
                 };
+                // Of brackets around half of a page only a few are looked at.
+                if text.len() > MARKED_UP {
+                    return;
+                }
                 let text = plain::text(text).0;
                 if let Some(fragment) = fragment {
                     let anchors = found.anchors.entry(target.to_owned()).or_default();
@@ -105,26 +111,26 @@ impl LinkTexts {
 
 /// The fragments that a page gives its headings. Of headings with the same words each gets its own.
 pub(super) struct Anchors<'a> {
-    left: HashMap<String, VecDeque<&'a str>>,
+    by_heading: HashMap<String, Vec<&'a str>>,
 }
 
 impl<'a> Anchors<'a> {
     pub(super) fn of(page: &'a Page) -> Self {
-        let mut left: HashMap<String, VecDeque<&str>> = HashMap::new();
-        for (heading, fragment) in page.anchors.iter().filter(|(_, fragment)| is_plain(fragment)) {
-            left.entry(bare(heading)).or_default().push_back(fragment);
+        let mut by_heading: HashMap<String, Vec<&str>> = HashMap::new();
+        for (heading, fragment) in &page.anchors {
+            by_heading.entry(bare(heading)).or_default().push(fragment);
         }
-        Self { left }
+        Self { by_heading }
     }
 
-    /// The fragment of the next heading with these words.
-    pub(super) fn next(&mut self, heading: &str) -> Option<&'a str> {
-        self.left.get_mut(&bare(heading))?.pop_front()
+    /// The fragment of the heading with these words that has so many of them before it.
+    pub(super) fn nth(&self, heading: &str, before: usize) -> Option<&'a str> {
+        self.by_heading.get(&bare(heading))?.get(before).copied().filter(|fragment| is_plain(fragment))
     }
 }
 
 /// The letters and digits of a text, in small letters.
-fn bare(text: &str) -> String {
+pub(super) fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -161,13 +167,12 @@ fn each<'a>(markdown: &'a str, mut with: impl FnMut(&'a str, &'a str)) {
             b']' => {
                 let begin = open.pop();
                 if let Some(begin) = begin
-                    && bytes.get(at + 1) == Some(&b'(')
-                    && let Some(length) = bytes[at + 2..].iter().take(2048).position(|b| matches!(b, b')' | b'\n'))
+                    && let Some(length) = plain::target(&bytes[at + 1..])
                 {
-                    let target = markdown.get(at + 2..at + 2 + length).unwrap_or_default();
+                    let target = &markdown[at + 2..at + length];
                     let target = target.split(' ').next().unwrap_or_default().trim_matches(['<', '>']);
                     with(&markdown[begin..at], target);
-                    at += 2 + length;
+                    at += length;
                 }
             }
             _ => {}
@@ -185,12 +190,13 @@ mod tests {
         let pages = [
             ("/", "See [the **price** list](https://a.test/prices#x) and [here](/prices). [Out](https://b.test/no)"),
             ("/prices", "[Myself](/prices)"),
-            ("/x", "[What it costs](/prices \"t\") [the **price** list](/prices)"),
+            ("/x", "[What it costs](/prices \"t\") [the **price** list](/prices) [Bar](/wiki/Foo_(bar))"),
         ];
-        let known = HashSet::from(["/", "/prices", "/x"]);
+        let known = HashSet::from(["/", "/prices", "/x", "/wiki/Foo_(bar)"]);
         let texts = LinkTexts::of(pages.into_iter(), &known);
         assert_eq!(texts.to("/prices"), ("the price list\nWhat it costs".to_owned(), 2));
         assert_eq!(texts.to("/no"), (String::new(), 0));
+        assert_eq!(texts.to("/wiki/Foo_(bar)").0, "Bar");
         assert_eq!(texts.anchor("/prices", "The Price list"), Some("x"));
         assert_eq!(texts.anchor("/prices", "What it costs"), None);
     }
@@ -202,5 +208,9 @@ mod tests {
             each(&text.repeat(500_000 / text.len()), |_, _| ());
             assert!(!limit.is_over(), "{text}");
         }
+        let around = format!("{}{}{}", "[".repeat(2_000), "x ".repeat(450_000), "](/)".repeat(2_000));
+        let limit = frontdesk_base::work_limit::WorkLimit::begin(std::time::Duration::from_secs(2));
+        LinkTexts::of([("/a", around.as_str())].into_iter(), &HashSet::from(["/"]));
+        assert!(!limit.is_over());
     }
 }

@@ -25,8 +25,7 @@ pub(super) struct Block {
 pub(super) fn blocks(markdown: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     let mut open: Option<Block> = None;
-    // The fence that ends the code which is open, and whether the code stands inside an item.
-    let mut fence: Option<(&str, usize)> = None;
+    let mut fences = Fences::default();
     let mut blank = true;
     let mut at = 0;
     for line in markdown.split_inclusive('\n') {
@@ -34,16 +33,13 @@ pub(super) fn blocks(markdown: &str) -> Vec<Block> {
         at += line.len();
         let text = line.trim();
         let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-        if let Some((mark, ticks)) = fence {
+        let code = fences.read(line);
+        if matches!(code, Line::Within | Line::Closes) {
             if let Some(block) = &mut open {
                 block.range.end = range.end.max(block.range.end);
             }
-            let closing = text.len() - text.trim_start_matches(mark).len();
-            if closing >= ticks && text.trim_start_matches(mark).is_empty() {
-                fence = None;
-                if open.as_ref().is_some_and(|block| block.kind == Kind::Code) {
-                    found.extend(open.take());
-                }
+            if matches!(code, Line::Closes) && open.as_ref().is_some_and(|block| block.kind == Kind::Code) {
+                found.extend(open.take());
             }
             continue;
         }
@@ -55,15 +51,17 @@ pub(super) fn blocks(markdown: &str) -> Vec<Block> {
             continue;
         }
         let inside_item = indent >= 2 && matches!(open, Some(Block { kind: Kind::Item, .. }));
-        // Code may be the first thing that an item holds.
-        let held = item_text(text);
-        if let Some(opened) = fence_of(held) {
-            fence = Some(opened);
+        if matches!(code, Line::Opens(_)) {
             match (&mut open, inside_item) {
                 (Some(block), true) => block.range.end = range.end,
                 _ => {
                     found.extend(open.take());
-                    let kind = if held.len() < text.len() { Kind::Item } else { Kind::Code };
+                    // Code may be the first thing that an item holds, and stand in a quotation.
+                    let kind = match text {
+                        _ if text.starts_with('>') => Kind::Prose,
+                        _ if item(text).is_some() => Kind::Item,
+                        _ => Kind::Code,
+                    };
                     open = Some(Block { kind, range });
                 }
             }
@@ -140,13 +138,90 @@ pub(super) fn item(line: &str) -> Option<&str> {
     rest.strip_prefix(' ').map(str::trim)
 }
 
+/// What a line is to the code around it.
+#[derive(Debug, PartialEq)]
+pub(super) enum Line {
+    Text,
+    /// The first fence of code, with the line that would close it.
+    Opens(String),
+    Within,
+    Closes,
+}
+
+/// Follows the fences around code from line to line.
+#[derive(Default)]
+pub(super) struct Fences {
+    open: Option<Fence>,
+}
+
+struct Fence {
+    mark: &'static str,
+    count: usize,
+    is_quoted: bool,
+}
+
+impl Fences {
+    /// In a text that begins within code.
+    pub(super) fn within() -> Self {
+        Self { open: Some(Fence { mark: "`", count: 3, is_quoted: false }) }
+    }
+
+    /// What the next line is.
+    pub(super) fn read(&mut self, line: &str) -> Line {
+        let text = line.trim();
+        let is_quoted = text.starts_with('>');
+        // Code in a quotation ends with it.
+        if let Some(fence) = self.open.take_if(|fence| !fence.is_quoted || is_quoted) {
+            let bare = if fence.is_quoted { unquoted(text) } else { text };
+            if bare.len() >= fence.count && bare.trim_start_matches(fence.mark).is_empty() {
+                return Line::Closes;
+            }
+            self.open = Some(fence);
+            return Line::Within;
+        }
+        self.open = None;
+        let held = item_text(unquoted(text));
+        let Some((mark, count)) = fence_of(held) else { return Line::Text };
+        self.open = Some(Fence { mark, count, is_quoted });
+        let before = if is_quoted { "> ".to_owned() } else { " ".repeat(line.trim_end().len() - held.len()) };
+        Line::Opens(format!("{before}{}", mark.repeat(count)))
+    }
+}
+
 /// The mark of a fence and how many there are of it.
 fn fence_of(text: &str) -> Option<(&'static str, usize)> {
     ["`", "~"].into_iter().find_map(|mark| {
         let rest = text.trim_start_matches(mark);
-        let ticks = text.len() - rest.len();
-        (ticks >= 3 && !rest.contains(mark)).then_some((mark, ticks))
+        let count = text.len() - rest.len();
+        (count >= 3 && !rest.contains(mark)).then_some((mark, count))
     })
+}
+
+/// A line without the marks of the quotations that it stands in.
+fn unquoted(text: &str) -> &str {
+    if text.starts_with('>') { text.trim_start_matches(['>', ' ']) } else { text }
+}
+
+/// The longest code between marks in a line, and between fences, in bytes.
+const CODE: usize = 1_000;
+const FENCED: usize = 8_000;
+
+/// The code that begins here: how many marks it begins with, and how long it is with its marks; `None` where nothing ends it.
+pub(super) fn code(text: &str) -> (usize, Option<usize>) {
+    let bytes = text.as_bytes();
+    let run = |at: usize| bytes[at..].iter().take_while(|byte| **byte == b'`').count();
+    let ticks = run(0);
+    let looked_at = &bytes[..bytes.len().min(if ticks < 3 { CODE } else { FENCED })];
+    let mut at = ticks;
+    while let Some(next) = looked_at.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'`')) {
+        let (begin, count) = (at + next, run(at + next));
+        at = begin + count;
+        if count == ticks {
+            let is_one_line = ticks >= 3 || !text[ticks..begin].contains("\n\n");
+            return (ticks, is_one_line.then_some(at));
+        }
+    }
+    (ticks, None)
 }
 
 fn is_rule(text: &str) -> bool {
@@ -185,6 +260,21 @@ mod tests {
         let page = "- ```\n  # code\n  ```\n- one\n  - ```\n    # more\n    ```\n\n# A heading\n";
         let [first, second] = ["- ```\n  # code\n  ```", "- one\n  - ```\n    # more\n    ```"];
         assert_eq!(cut(page), [(Kind::Item, first), (Kind::Item, second), (Kind::Heading(1), "# A heading")]);
+    }
+
+    #[test]
+    fn code_ends_with_as_many_marks_as_it_begins_with() {
+        assert_eq!(code("`a` b"), (1, Some(3)));
+        assert_eq!(code("``a`b`` c"), (2, Some(7)));
+        assert_eq!(code("```sh\n\nmake\n```"), (3, Some(15)));
+        assert_eq!(code("`a\n\nb`"), (1, None));
+        assert_eq!(code("``a"), (2, None));
+    }
+
+    #[test]
+    fn code_in_a_quotation_ends_with_it() {
+        let page = "> Say:\n>\n> ```\n> # x\n\n# A heading\n";
+        assert_eq!(cut(page).last(), Some(&(Kind::Heading(1), "# A heading")));
     }
 
     #[test]

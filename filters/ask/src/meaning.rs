@@ -278,22 +278,25 @@ fn mark_of(text: &str) -> u64 {
     FixedState::default().hash_one(text)
 }
 
-/// The passages that are found, with the texts that vectors are made of: where they stand, and what they say.
+/// The text that a passage's vector is made of: where it stands, and what it says.
+fn text_of(index: &Index, entry: usize) -> String {
+    let section = &index.sections[index.entries[entry].section as usize];
+    let title = index.leaf(entry).title.as_str();
+    let mut text = headings::unnumbered(title).to_owned();
+    for heading in section.path.iter().filter(|heading| heading.as_str() != title) {
+        text.push_str(" › ");
+        text.push_str(headings::unnumbered(heading));
+    }
+    text.push('\n');
+    text.push_str(&plain::text(index.markdown(entry)).0);
+    text.truncate(text.floor_char_boundary(TEXT));
+    text
+}
+
+/// The passages that are found, with their texts.
 fn texts(index: &Index) -> impl Iterator<Item = (usize, String)> {
     let live = (0..index.entries.len()).filter(|entry| !index.leaf(*entry).is_gone);
-    live.map(|entry| {
-        let section = &index.sections[index.entries[entry].section as usize];
-        let title = index.leaf(entry).title.as_str();
-        let mut text = headings::unnumbered(title).to_owned();
-        for heading in section.path.iter().filter(|heading| heading.as_str() != title) {
-            text.push_str(" › ");
-            text.push_str(headings::unnumbered(heading));
-        }
-        text.push('\n');
-        text.push_str(&plain::text(index.markdown(entry)).0);
-        text.truncate(text.floor_char_boundary(TEXT));
-        (entry, text)
-    })
+    live.map(|entry| (entry, text_of(index, entry)))
 }
 
 impl Library {
@@ -307,11 +310,12 @@ impl Library {
     /// The texts of passages that have no vector so far, at most so many.
     pub fn without_vector(&self, most: usize) -> Vec<String> {
         let Some(meaning) = &self.meaning else { return Vec::new() };
-        let missing = meaning.vectors.read(|table| {
+        let mut missing: Vec<usize> = meaning.vectors.read(|table| {
             let missing = meaning.entries.iter().filter(|(mark, _)| !table.rows.contains_key(mark));
-            missing.map(|(_, entry)| *entry as usize).take(most).collect::<HashSet<usize>>()
+            missing.map(|(_, entry)| *entry as usize).take(most).collect()
         });
-        texts(&self.index).filter(|(entry, _)| missing.contains(entry)).map(|(_, text)| text).collect()
+        missing.sort_unstable();
+        missing.into_iter().map(|entry| text_of(&self.index, entry)).collect()
     }
 
     /// The vectors that it is searched by.
@@ -324,12 +328,13 @@ impl Library {
         let Some(meaning) = &self.meaning else { return Vec::new() };
         meaning.vectors.read(|table| {
             let mut fit = Table { size: table.size, ..Table::default() };
-            // Few passages with a vector would take the place of better ones that have none so far.
-            let is_enough = table.marks.len() * 10 >= meaning.entries.len() * ENOUGH;
-            let vector = fit.fitted(vector).filter(|_| table.size > 0 && is_enough);
-            let Some(vector) = vector else { return Vec::new() };
+            let Some(vector) = fit.fitted(vector).filter(|_| table.size > 0) else { return Vec::new() };
             let here = |(cosine, mark)| Some((cosine, *meaning.entries.get(mark)?));
             let mut found: Vec<(f32, u32)> = table.cosines(&vector).zip(&table.marks).filter_map(here).collect();
+            // Few passages with a vector would take the place of better ones that have none so far.
+            if found.len() * 10 < meaning.entries.len() * ENOUGH {
+                return Vec::new();
+            }
             found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             found.truncate(FOUND);
             let nearness = |cosine: f32| ((cosine - table.far) / (1.0 - table.far).max(0.01)).clamp(0.0, 1.0);

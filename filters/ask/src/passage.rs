@@ -3,10 +3,11 @@
 //! A section that is short enough is one passage. A longer one is cut between its blocks: code stays with the sentence
 //! before it, a term with its definition, and tables and lists stay whole as long as they are not too long themselves.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use super::{
-    markdown::{self, Block, Kind},
+    links,
+    markdown::{self, Block, Fences, Kind, Line},
     plain,
 };
 
@@ -39,6 +40,8 @@ pub(super) enum Form {
     Code,
     /// The heading is a question, and this its answer.
     Answer,
+    /// A later part of something long: it begins within code, whose first fence is in an earlier part.
+    WithinCode,
 }
 
 /// What stands under one heading.
@@ -46,6 +49,8 @@ pub(super) enum Form {
 pub(super) struct Section {
     /// The headings that lead here, the outermost first; empty before the first heading.
     pub(super) path: Vec<String>,
+    /// How many headings with the same words stand before its own on the page; `None` where it has none of its own.
+    pub(super) alike_before: Option<usize>,
     pub(super) parts: Vec<Part>,
 }
 
@@ -65,6 +70,7 @@ pub(super) fn cut(markdown: &str, mut drop: impl FnMut(&str) -> bool) -> Vec<Sec
     let mut path: Vec<(u8, String)> = Vec::new();
     let mut open: Vec<Block> = Vec::new();
     let mut left = PASSAGES;
+    let mut alike: HashMap<String, usize> = HashMap::new();
     for block in markdown::blocks(markdown) {
         let text = &markdown[block.range.clone()];
         let heading = match block.kind {
@@ -82,10 +88,17 @@ pub(super) fn cut(markdown: &str, mut drop: impl FnMut(&str) -> bool) -> Vec<Sec
         let text = plain::text(text).0;
         let text = plain::shortened(text.trim_end_matches(['¶', '#', ' ']), HEADING);
         path.retain(|(above, _)| *above < level);
+        let mut alike_before = None;
         if !text.is_empty() && path.len() < DEPTH {
             path.push((level, text.to_owned()));
+            let known = alike.entry(links::bare(text)).or_default();
+            alike_before = Some(*known);
+            *known += 1;
         }
-        sections.push(Section { path: path.iter().map(|(_, text)| text.clone()).collect(), parts: Vec::new() });
+        // A heading without a text of its own begins no section.
+        sections.pop_if(|last| last.parts.is_empty());
+        let path = path.iter().map(|(_, text)| text.clone()).collect();
+        sections.push(Section { path, alike_before, parts: Vec::new() });
     }
     finish(markdown, &mut sections, &mut open, &mut left);
     sections.retain(|section| !section.parts.is_empty());
@@ -178,7 +191,7 @@ fn pack(markdown: &str, blocks: &[Block]) -> Vec<Part> {
                 parts.push(part(markdown, &open));
                 open.clear();
             }
-            parts.extend(pieces(markdown, block).into_iter().map(|block| part(markdown, &[block])));
+            parts.extend(pieces(markdown, block));
             continue;
         }
         open.push(block.clone());
@@ -200,29 +213,32 @@ fn leads_on(text: &str, kind: Kind) -> bool {
 }
 
 /// A block that is too long, cut between its lines; between words where a line is too long itself.
-fn pieces(markdown: &str, block: &Block) -> Vec<Block> {
+fn pieces(markdown: &str, block: &Block) -> Vec<Part> {
     let text = &markdown[block.range.clone()];
     let mut pieces = Vec::new();
-    let (mut begin, mut end) = (0, 0);
-    let mut push = |range: Range<usize>| {
+    let mut push = |range: Range<usize>, begins_in_code: bool| {
         if !text[range.clone()].trim().is_empty() {
             let range = block.range.start + range.start..block.range.start + range.end;
-            pieces.push(Block { kind: block.kind, range });
+            let part = part(markdown, &[Block { kind: block.kind, range }]);
+            pieces.push(Part { form: if begins_in_code { Form::WithinCode } else { part.form }, ..part });
         }
     };
+    let mut fences = Fences::default();
+    let (mut begin, mut end, mut is_code, mut begins_in_code) = (0, 0, false, false);
     for line in text.split_inclusive('\n') {
         if end > begin && end - begin + line.len() > PASSAGE {
-            push(begin..end);
-            begin = end;
+            push(begin..end, begins_in_code);
+            (begin, begins_in_code) = (end, is_code);
         }
+        is_code = matches!(fences.read(line), Line::Opens(_) | Line::Within);
         end += line.len();
         while end - begin > LONGEST {
             let cut = begin + plain::shortened(&text[begin..end], PASSAGE).len();
-            push(begin..cut);
-            begin = cut;
+            push(begin..cut, begins_in_code);
+            (begin, begins_in_code) = (cut, is_code);
         }
     }
-    push(begin..end);
+    push(begin..end, begins_in_code);
     pieces
 }
 
@@ -316,6 +332,26 @@ mod tests {
         );
         assert_eq!(cut(page, |_| false)[1].parts[0].form, Form::List);
         assert_eq!(cut(page, |_| false)[2].parts[0].form, Form::Answer);
+    }
+
+    #[test]
+    fn headings_with_the_same_words_are_counted() {
+        let page = "Before.\n\n## Price\n\n### Winter\n\nTen.\n\n## Price:\n\nFive.\n";
+        let found: Vec<_> =
+            cut(page, |_| false).into_iter().map(|section| (section.path.len(), section.alike_before)).collect();
+        assert_eq!(found, [(0, None), (2, Some(0)), (1, Some(1))]);
+    }
+
+    #[test]
+    fn a_part_of_long_code_begins_within_code() {
+        let page = format!("# Code\n\n```\n{}```\n", "handlers[i](event);\n".repeat(400));
+        let forms: Vec<Form> = cut(&page, |_| false)[0].parts.iter().map(|part| part.form).collect();
+        assert!(forms.len() > 5 && forms[0] == Form::Code, "{forms:?}");
+        assert!(forms[1..].iter().all(|form| *form == Form::WithinCode), "{forms:?}");
+        let page =
+            format!("# List\n\n- Run:\n  ```\n{}  ```\n  Then{}.\n", "  make[i](x)\n".repeat(200), " wait".repeat(900));
+        let forms: Vec<Form> = cut(&page, |_| false)[0].parts.iter().map(|part| part.form).collect();
+        assert!(forms.contains(&Form::WithinCode) && forms.ends_with(&[Form::List]), "{forms:?}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::markdown;
+
 /// The text of inline Markdown, and how many bytes of it were links.
 pub(super) fn text(markdown: &str) -> (String, usize) {
     let mut out = String::with_capacity(markdown.len());
@@ -38,7 +40,14 @@ pub(super) fn text(markdown: &str) -> (String, usize) {
                 }
                 _ => out.push(']'),
             },
-            '`' => {}
+            '`' => {
+                let (ticks, length) = markdown::code(&markdown[at..]);
+                if let Some(length) = length {
+                    out.push_str(&markdown[at + ticks..at + length - ticks]);
+                }
+                at += length.unwrap_or(ticks);
+                continue;
+            }
             '*' if stars_are_marks && !stands_alone(markdown, at, next) => {}
             '<' => match element(&markdown[at..]) {
                 Some((length, shown, is_link)) => {
@@ -69,7 +78,7 @@ pub(super) fn text(markdown: &str) -> (String, usize) {
 }
 
 /// Copies a text up to the first mark (an ASCII character), and says how many bytes that was.
-fn ordinary(text: &str, out: &mut String, is_mark: impl Fn(u8) -> bool) -> usize {
+pub(super) fn ordinary(text: &str, out: &mut String, is_mark: impl Fn(u8) -> bool) -> usize {
     let length = text.bytes().position(is_mark).unwrap_or(text.len());
     out.push_str(&text[..length]);
     length
@@ -90,7 +99,7 @@ fn stands_alone(text: &str, at: usize, next: usize) -> bool {
 }
 
 /// An element as we write it, or an address in angle brackets: its length, what is shown of it, whether it is a link.
-fn element(rest: &str) -> Option<(usize, &str, bool)> {
+pub(super) fn element(rest: &str) -> Option<(usize, &str, bool)> {
     const ELEMENTS: [(&str, &str); 11] = [
         ("<sup>", "^"),
         ("</sup>", ""),
@@ -115,7 +124,7 @@ fn element(rest: &str) -> Option<(usize, &str, bool)> {
 }
 
 /// The length of `(where a link leads)`, if that is what stands here.
-fn target(rest: &[u8]) -> Option<usize> {
+pub(super) fn target(rest: &[u8]) -> Option<usize> {
     if rest.first() != Some(&b'(') {
         return None;
     }
@@ -159,7 +168,7 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// A text without characters that are not seen; tabs stay.
-fn seen(text: &str) -> Cow<'_, str> {
+pub(super) fn seen(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\t')) {
         return Cow::Borrowed(text);
     }
@@ -234,69 +243,6 @@ pub(super) fn shortened(text: &str, most: usize) -> &str {
     if words.len() * 2 < cut.len() { cut } else { words }
 }
 
-/// A passage as it is quoted: its Markdown with the text of its links in place of them, without characters that are not
-/// seen. Code stays as it is.
-pub(super) fn markdown(passage: &str) -> String {
-    let mut out = String::with_capacity(passage.len());
-    let mut code = false;
-    for line in passage.lines() {
-        let fence = line.trim_start_matches([' ', '>']).starts_with("```") || line.trim_start().starts_with("~~~");
-        match code || fence {
-            true => out.push_str(seen(line).trim_end()),
-            false => out.push_str(seen(&without_links(line)).trim_end()),
-        }
-        code ^= fence;
-        out.push('\n');
-    }
-    // What was cut within code does not swallow what follows.
-    if code {
-        out.push_str("```\n");
-    }
-    out.truncate(out.trim_end().len());
-    out
-}
-
-/// A line of Markdown with the texts of its links in place of them, and without images.
-fn without_links(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let mut open: Vec<usize> = Vec::new();
-    let bytes = line.as_bytes();
-    let mut at = 0;
-    loop {
-        at += ordinary(&line[at..], &mut out, |byte| matches!(byte, b'\\' | b'!' | b'[' | b']'));
-        let Some(c) = line[at..].chars().next() else { break };
-        let next = at + c.len_utf8();
-        match c {
-            '\\' if bytes.get(next).is_some_and(u8::is_ascii_punctuation) => {
-                // Only what would be read as markup needs it.
-                let within = bytes[next] == b'_' && out.ends_with(char::is_alphanumeric);
-                if !within && matches!(bytes[next], b'*' | b'_' | b'`' | b'\\' | b'<' | b'|') {
-                    out.push('\\');
-                }
-                out.push(char::from(bytes[next]));
-                at = next + 1;
-                continue;
-            }
-            '!' if bytes.get(next) == Some(&b'[') => {}
-            '[' => {
-                open.push(out.len());
-                out.push('[');
-            }
-            ']' => match (open.pop(), target(&bytes[next..])) {
-                (Some(begin), Some(length)) => {
-                    out.remove(begin);
-                    at = next + length;
-                    continue;
-                }
-                _ => out.push(']'),
-            },
-            _ => out.push(c),
-        }
-        at = next;
-    }
-    out
-}
-
 /// Somebody else's words, marked as such: quotation marks within cannot end the quotation.
 pub(super) fn quoted(text: &str) -> String {
     let inner: String = clean(text)
@@ -346,6 +292,7 @@ mod tests {
             text("**Bold** `code_x` _soft_ [a [b]](/c(d) \"t\") ![img](/i.png) \\*kept\\* a[0]").0,
             "Bold code_x soft a [b] img *kept* a[0]"
         );
+        assert_eq!(text("`f[i](x)` `\\d\\.` ```\nmake [a](b)\n```").0, "f[i](x) \\d\\. make [a](b)");
         assert_eq!(text("Set server_host_name").0, "Set server_host_name");
     }
 
@@ -364,7 +311,9 @@ mod tests {
 
     #[test]
     fn hostile_markup_takes_linear_time() {
-        for text in ["[", "](", "](((", "!", "_", "\\", "]", "[](", ".", "<", "<https://", "<sup>", "*", "a*"] {
+        for text in
+            ["[", "](", "](((", "!", "_", "\\", "]", "[](", ".", "<", "<https://", "<sup>", "*", "a*", "`", "`a``b"]
+        {
             let page = text.repeat(500_000 / text.len());
             let limit = frontdesk_base::work_limit::WorkLimit::begin(std::time::Duration::from_secs(20));
             _ = super::text(&page);

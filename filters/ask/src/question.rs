@@ -21,6 +21,8 @@ use frontdesk_base::text::clip;
 const QUERY: usize = 4096;
 /// Words of a question that are used.
 pub(super) const TERMS: usize = 64;
+/// The most words of a text whose spelling is corrected: each is compared with every word of the site.
+const CORRECTED: usize = 3;
 /// What a word counts for that only frames the question.
 pub(super) const LIGHT: f32 = 0.2;
 /// How well another word for the same thing fits, a part of a compound or an identifier, and a word spelled like it.
@@ -174,7 +176,7 @@ impl Asked {
         });
         let particle = particles::last(spoken.language, text);
         let mut last: Option<u32> = None;
-        let mut phrased = 0;
+        let (mut phrased, mut corrected) = (0, 0);
         for at in 0..pieces.len() {
             if self.terms.len() == TERMS {
                 return;
@@ -250,7 +252,8 @@ impl Asked {
                     let part = tongues[at_spoken].stem(part);
                     ids.extend(vocabulary.number(&part).map(|id| (id, PARTIAL)));
                 }
-                if ids.is_empty() && spelling == Spelling::Alike {
+                if ids.is_empty() && spelling == Spelling::Alike && corrected < CORRECTED {
+                    corrected += 1;
                     ids.extend(vocabulary.spelled_like(&stem).map(|id| (id, MISSPELT)));
                 }
             }
@@ -264,9 +267,10 @@ impl Asked {
             {
                 self.pairs.push((last, id));
             }
-            let again = id.is_some_and(|id| {
-                self.terms.iter().any(|term| term.ids.first().is_some_and(|(first, _)| *first == id))
-            });
+            let again = match id {
+                Some(id) => self.terms.iter().any(|term| term.ids.first().is_some_and(|(first, _)| *first == id)),
+                None => self.terms.iter().any(|term| term.ids == ids && term.written.to_lowercase() == *word),
+            };
             if again || light && ids.is_empty() {
                 continue;
             }

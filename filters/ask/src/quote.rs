@@ -3,8 +3,8 @@
 use std::{fmt::Write, ops::Range};
 
 use super::{
-    Answer, Library, Question, Relevance, Source, confidence, cost::count, index::Index, lead, plain, question::Asked,
-    rank::Ranked,
+    Answer, Library, Question, Relevance, Source, confidence, cost::count, index::Index, lead, passage::Form, plain,
+    question::Asked, quotation, rank::Ranked,
 };
 
 /// The most passages of an answer, and sources of one.
@@ -148,7 +148,7 @@ impl Gathered<'_> {
         if known.is_some_and(|known| self.quotes[known].passages.iter().any(|(other, _)| *other == entry)) {
             return false;
         }
-        let text = plain::markdown(index.markdown(entry));
+        let text = quotation::passage(index.markdown(entry), index.entries[entry].form == Form::WithinCode);
         // Every word is a token at least, and counting words is cheap.
         if text.split_ascii_whitespace().count() > purse.text {
             return false;
@@ -206,7 +206,7 @@ pub(super) fn answer(
     if !quotes.iter().any(|quote| quote.passages.iter().any(|(entry, _)| *entry == best.entry)) {
         return around_best(library, (asked, ranked), (quoted, most), confidence);
     }
-    if let Some(lead) = lead::sentence(index, asked, best.entry)
+    if let Some(lead) = lead::sentence(index, asked, best.entry).map(|lead| quotation::escaped(&lead))
         && let Some(left) = purse.text.checked_sub(count(&lead) + 4)
         && let Some(first) = quotes.first_mut()
     {
@@ -234,9 +234,15 @@ fn around_best(
     let is_told = price(&source) * 2 <= most;
     let room = quoted.min(if is_told { most - price(&source) } else { most });
     let text = plain::text(index.markdown(best.entry)).0;
+    let escaped = |most| quotation::escaped(&lead::around(index, asked, best.entry, &text, most));
+    let around = |most: usize| {
+        let text = escaped(most);
+        let over = count(&text).saturating_sub(most);
+        if over == 0 { text } else { escaped(most.saturating_sub(over)) }
+    };
     let text = match room.checked_sub(count(&head) + 2).filter(|left| *left * 2 >= room) {
-        Some(left) => format!("{head}\n\n{}", lead::around(index, asked, best.entry, &text, left)),
-        None => lead::around(index, asked, best.entry, &text, room),
+        Some(left) => format!("{head}\n\n{}", around(left)),
+        None => around(room),
     };
     Answer::Found { text, sources: is_told.then_some(source).into_iter().collect(), follow_ups: Vec::new(), confidence }
 }
@@ -258,7 +264,9 @@ pub(super) fn nothing(
         }
     }
     let leaf = |page: &u32| &library.index.leaves[*page as usize];
-    let lines = pages.iter().map(|page| format!("\n- {}: {}", leaf(page).title, library.url(&leaf(page).page.path)));
+    let lines = pages
+        .iter()
+        .map(|page| format!("\n- {}: {}", quotation::escaped(&leaf(page).title), library.url(&leaf(page).page.path)));
     let list = format!(" The nearest pages:{}", lines.collect::<String>());
     if !pages.is_empty() && count(&text) + count(&list) <= most {
         text.push_str(&list);
@@ -288,11 +296,11 @@ fn drop_unpaid(follow_ups: &mut Vec<String>, room: usize) {
 fn heading(index: &Index, section: u32) -> String {
     let section = &index.sections[section as usize];
     let title = index.leaves[section.page as usize].title.as_str();
-    let mut line = format!("## {}", plain::clean(title));
+    let mut line = plain::clean(title);
     for heading in section.path.iter().filter(|heading| heading.as_str() != title) {
         let _ = write!(line, " › {heading}");
     }
-    line
+    format!("## {}", quotation::escaped(&line))
 }
 
 fn source(library: &Library, section: u32) -> Source {

@@ -188,7 +188,10 @@ fn raise_neighbours(index: &Index, ranked: &mut [Ranked]) {
 
 fn candidates(engine: &Engine, asked: &Asked) -> Vec<(f32, usize)> {
     let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-    for (id, (bits, fit)) in &asked.by_id {
+    // In one order, so that sums of the same question are the same to the last bit.
+    let mut stems: Vec<_> = asked.by_id.iter().collect();
+    stems.sort_unstable_by_key(|(id, _)| **id);
+    for (id, (bits, fit)) in stems {
         for (field, boost) in engine.fields.into_iter().zip(weight::FIELDS) {
             let key = Key::from_field_text(field, &engine::spelled(*id));
             let term = TermQuery::new(key, IndexRecordOption::WithFreqs);
@@ -251,7 +254,7 @@ fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
         + if_so(entry.lead, weight::LEAD)
         + if_so(is_wished, weight::WISHED)
         + if_so(defines, weight::DEFINES)
-        + if_so(matches!(entry.form, Form::Code | Form::Table), weight::SHOWS)
+        + if_so(matches!(entry.form, Form::Code | Form::WithinCode | Form::Table), weight::SHOWS)
         + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
     let plain = titles.iter().fold(plain, |bits, terms| bits | asked.plain(terms));
     let sense = asked.sense.as_ref().filter(|_| usize::from(leaf.tongue) == asked.tongue);

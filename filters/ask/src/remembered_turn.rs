@@ -9,6 +9,8 @@ const QUERY: usize = 512;
 const CAPABILITY: usize = 64;
 const ANSWER: usize = 400;
 const TITLE: usize = 120;
+/// An option is offered as it is kept, so that it is known again.
+pub(super) const OPTION: usize = 120;
 const URL: usize = 512;
 const SOURCES: usize = 3;
 const OPTIONS: usize = 6;
@@ -34,7 +36,7 @@ impl Turn {
             .take(SOURCES)
             .map(|(title, url)| json!([shortened(title, TITLE), cut(url, URL)]))
             .collect();
-        let options: Vec<&str> = self.options.iter().take(OPTIONS).map(|option| shortened(option, TITLE)).collect();
+        let options: Vec<&str> = self.options.iter().take(OPTIONS).map(|option| shortened(option, OPTION)).collect();
         json!({
             "query": shortened(&self.query, QUERY),
             "capability": cut(&self.capability, CAPABILITY),
@@ -58,7 +60,7 @@ impl Turn {
             answer: text("answer", ANSWER)?,
             sources: list("sources", SOURCES)?.map(source).collect::<Option<_>>()?,
             options: list("options", OPTIONS)?
-                .map(|option| Some(shortened(option.as_str()?, TITLE).to_owned()))
+                .map(|option| Some(shortened(option.as_str()?, OPTION).to_owned()))
                 .collect::<Option<_>>()?,
         })
     }

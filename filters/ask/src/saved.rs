@@ -21,8 +21,8 @@ use super::{
 };
 
 /// What the bytes begin with. Another form of the index, or another way to cut pages, gets another number.
-const MARK: &str = "frontdesk index 3";
-const FORMS: [Form; 5] = [Form::Prose, Form::List, Form::Table, Form::Code, Form::Answer];
+const MARK: &str = "frontdesk index 4";
+const FORMS: [Form; 6] = [Form::Prose, Form::List, Form::Table, Form::Code, Form::Answer, Form::WithinCode];
 
 impl Library {
     /// What [`Self::restored`] reads. `None` where a newer library has gone on with the index of this one, or where there

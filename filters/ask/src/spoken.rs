@@ -21,7 +21,8 @@ impl Spoken {
     /// text looks like, the visitor's, or that of most pages.
     pub(super) fn of(index: &Index, text: &str, locale: Option<&str>) -> Self {
         let tongues = &index.vocabulary.tongues;
-        let likely = languages::guess(text).or_else(|| locale.and_then(languages::of_tag));
+        let guessed = languages::guess(text);
+        let likely = guessed.or_else(|| locale.and_then(languages::of_tag));
         let find = |language| tongues.iter().position(|tongue| tongue.language == language);
         let mut speakers = index.vocabulary.speakers();
         let mut own = likely.filter(|language| !tongues.is_empty() && find(*language).is_none()).map(Tongue::new);
@@ -29,8 +30,9 @@ impl Spoken {
         let count = |speaker: &mut Speaker| words().filter(|word| speaker.is_stop(&word.to_lowercase())).count();
         let small: Vec<usize> = speakers.iter_mut().map(count).collect();
         let most = small.iter().copied().max().unwrap_or_default();
-        // The site's is taken where it has more of them.
-        own = own.filter(|own| count(&mut own.speaker()) >= most);
+        // The site's is taken where it has more of them, or as many and only the visitor's language speaks for another.
+        let least = if guessed.is_some() { most } else { most + 1 };
+        own = own.filter(|own| count(&mut own.speaker()) >= least);
         let likely = [likely, locale.and_then(languages::of_tag)];
         let mut likely = likely.into_iter().flatten().filter_map(find);
         let tongue = likely.find(|at| small[*at] == most).or(small.iter().position(|count| *count == most));

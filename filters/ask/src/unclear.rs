@@ -10,10 +10,10 @@ use super::{
     Answer, Library, Question,
     findings::Read,
     index::{Index, Section},
-    passage::HEADING,
     plain,
     question::{Asked, Part, Spelling},
     rank::Ranked,
+    remembered_turn::OPTION,
     vocabulary::BREAK,
 };
 use frontdesk_base::text::clip;
@@ -28,6 +28,8 @@ const NAMED: f32 = 0.85;
 const NAMES: f32 = 0.6;
 /// How much of what somebody wrote a page has to hold to be the one that is meant.
 const DESCRIBED: f32 = 0.5;
+/// How much of each page is compared with it, in bytes.
+const DESCRIBING: usize = 20_000;
 /// Characters of what somebody chose that are compared with the options.
 const LONGEST_CHOICE: usize = 1024;
 /// Sentences that share so many of their stems say the same.
@@ -136,16 +138,18 @@ pub(super) fn labels(index: &Index, meant: &[Ranked]) -> Vec<String> {
     let sections = headings.iter().any(|heading| *heading != headings[0]);
     let mut labels: Vec<String> = Vec::new();
     for ((title, heading), ranked) in titles.iter().zip(&headings).zip(meant) {
-        let mut label = match sections && !heading.is_empty() && heading != title {
-            true => plain::shortened(&format!("{title}: {heading}"), HEADING).to_owned(),
+        let label = match sections && !heading.is_empty() && heading != title {
+            true => format!("{title}: {heading}"),
             false => (*title).to_owned(),
         };
-        if labels.contains(&label) {
-            label =
-                plain::shortened(&format!("{label} ({})", index.leaves[ranked.page as usize].page.path), 2 * HEADING)
-                    .to_owned();
+        let label = plain::shortened(&label, OPTION);
+        if !labels.iter().any(|known| known == label) {
+            labels.push(label.to_owned());
+            continue;
         }
-        labels.push(label);
+        let path = format!(" ({})", index.leaves[ranked.page as usize].page.path);
+        let apart = if path.len() <= OPTION / 2 { path } else { format!(" ({})", labels.len() + 1) };
+        labels.push(format!("{}{apart}", plain::shortened(label, OPTION - apart.len())));
     }
     labels
 }
@@ -244,7 +248,9 @@ impl Library {
         let held = |ranked: &Ranked| {
             let leaf = &self.index.leaves[ranked.page as usize];
             let mut terms = leaf.title_terms.to_vec();
-            self.index.vocabulary.known(&plain::text(&leaf.page.markdown).0, usize::from(leaf.tongue), &mut terms);
+            let page = &leaf.page.markdown;
+            let begin = &page[..page.floor_char_boundary(DESCRIBING)];
+            self.index.vocabulary.known(&plain::text(begin).0, usize::from(leaf.tongue), &mut terms);
             asked.share(asked.share_of(&terms).1)
         };
         let shares: Vec<f32> = meant.iter().map(held).collect();
@@ -277,7 +283,7 @@ pub(super) fn choice(said: &str, options: &[String]) -> Choice {
     if let Some(at) = options.iter().position(|option| option.to_lowercase() == said) {
         return Choice::One(at);
     }
-    let bare = said.trim_start_matches("the ").trim_end_matches(" one").trim_end_matches(['.', '!', ')']);
+    let bare = said.trim_end_matches(['.', '!', ')']).trim_start_matches("the ").trim_end_matches(" one");
     if ALL.contains(&bare) {
         return Choice::All;
     }
@@ -293,7 +299,7 @@ mod tests {
     fn a_choice_is_an_option_a_number_or_free() {
         let options = ["Madrid".to_owned(), "New York".to_owned()];
         assert_eq!(choice(" new  york", &options), Choice::One(1));
-        assert_eq!(choice("the second one", &options), Choice::One(1));
+        assert_eq!(choice("the second one.", &options), Choice::One(1));
         assert_eq!(choice("1", &options), Choice::One(0));
         assert_eq!(choice("third", &options), Choice::Free);
         assert_eq!(choice("Both", &options), Choice::All);

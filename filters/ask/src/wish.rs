@@ -13,9 +13,9 @@ pub(super) enum Wish {
     Definition,
 }
 
-/// What a question wants, by the words that it begins with.
+/// What a question wants, by its question words.
 pub(super) fn of(text: &str) -> Wish {
-    const FIGURES: [&str; 20] = [
+    const FIGURES: [&str; 21] = [
         "how much",
         "how many",
         "how long",
@@ -24,33 +24,23 @@ pub(super) fn of(text: &str) -> Wish {
         "how large",
         "how heavy",
         "how often",
-        "when ",
         "cost",
+        "costs",
         "price",
+        "prices",
         "wie viel",
+        "wie viele",
         "wie lange",
-        "wann ",
+        "kostet",
+        "kosten",
         "combien",
-        "quand ",
         "cuánto",
-        "cuándo",
+        "cuántos",
         "quanto",
-        "quando",
     ];
-    const STEPS: [&str; 12] = [
-        "how do",
-        "how can",
-        "how to",
-        "how should",
-        "wie kann",
-        "wie mache",
-        "wie ",
-        "comment ",
-        "cómo ",
-        "como ",
-        "come ",
-        "hoe ",
-    ];
+    const FIGURES_FIRST: [&str; 6] = ["when", "wann", "quand", "cuándo", "quando", "wanneer"];
+    const STEPS: [&str; 4] = ["how do", "how can", "how to", "how should"];
+    const STEPS_FIRST: [&str; 6] = ["wie", "comment", "cómo", "como", "come", "hoe"];
     const DEFINITIONS: [&str; 26] = [
         "what is ",
         "what are ",
@@ -80,12 +70,16 @@ pub(super) fn of(text: &str) -> Wish {
         "wat betekent ",
     ];
     let text = text.chars().take(200).collect::<String>().to_lowercase();
-    let has = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
-    let begins = |marks: &[&str]| marks.iter().any(|mark| text.trim_start_matches(['¿', ' ']).starts_with(mark));
+    let text = text.trim_start_matches(['¿', ' ']);
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let ends = |at: usize, mark: &str| !is_letter(text[at + mark.len()..].chars().next());
+    let begins = |marks: &[&str]| marks.iter().any(|mark| text.starts_with(mark) && ends(0, mark));
+    let is_word = |at: usize, mark: &str| !is_letter(text[..at].chars().next_back()) && ends(at, mark);
+    let has = |marks: &[&str]| marks.iter().any(|mark| text.match_indices(mark).any(|(at, _)| is_word(at, mark)));
     match text {
-        _ if has(&FIGURES) => Wish::Figure,
-        _ if begins(&DEFINITIONS) => Wish::Definition,
-        _ if has(&STEPS) => Wish::Steps,
+        _ if has(&FIGURES) || begins(&FIGURES_FIRST) => Wish::Figure,
+        _ if DEFINITIONS.iter().any(|mark| text.starts_with(mark)) => Wish::Definition,
+        _ if has(&STEPS) || begins(&STEPS_FIRST) => Wish::Steps,
         _ => Wish::Any,
     }
 }
@@ -134,6 +128,12 @@ mod tests {
             ("¿Qué es un paquete?", Wish::Definition),
             ("What is the price of a ticket?", Wish::Figure),
             ("May I bring a dog?", Wish::Any),
+            ("Does the welcome pack include tea?", Wish::Any),
+            ("What shoe size?", Wish::Any),
+            ("What happens when I cancel?", Wish::Any),
+            ("Is Costa Rica included?", Wish::Any),
+            ("And how do I cancel?", Wish::Steps),
+            ("Wanneer gaat het open?", Wish::Figure),
         ] {
             assert_eq!(of(text), wish, "{text}");
         }

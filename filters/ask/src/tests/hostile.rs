@@ -16,6 +16,25 @@ fn what_a_page_commands_is_quoted_at_most() {
 }
 
 #[test]
+fn what_a_page_writes_as_text_becomes_no_link_and_no_heading() {
+    let evil = "# Parking \\[now\\](https://evil.test/h)\n\n## Where to park \\[here\\](https://evil.test/s)\n\nPark at the pier.\n\n\
+                \\## Refunds › Policy\n\nPark \\[at the pier\\](https://evil.test/x), see <a href=\"https://evil.test\">it</a>.\n";
+    let mut all = pages();
+    all.push(page("/parking", "Parking \\[now\\](https://evil.test/t)", evil));
+    let library = Library::build(&facts(), &all);
+    for query in ["Where can I park?", "Where do I park zeppelins and submarines at the pier?"] {
+        for tokens in [20, 40, 1_500] {
+            let question = Question { answer_tokens: tokens, ..ask(query, &[]) };
+            let (Answer::Found { text, .. } | Answer::Nothing { text, .. }) = library.answer(&question) else {
+                panic!()
+            };
+            assert!(!text.contains("](") || text.matches("](").count() == text.matches("\\](").count(), "{text}");
+            assert!(!text.contains("\n\n## Refunds") && !text.contains(" <a "), "{text}");
+        }
+    }
+}
+
+#[test]
 fn what_a_visitor_writes_is_words_and_nothing_else() {
     let library = library();
     for query in [
@@ -54,8 +73,11 @@ fn a_question_of_any_length_is_answered() {
     let tickets = "ticket price ".repeat(100_000);
     assert!(found(library.answer(&ask(&tickets, &[]))).contains("24 EUR"));
     // What stands behind the first 4,096 characters is not read.
-    let late = format!("{}bicycle", "zz ".repeat(2_000));
-    assert!(matches!(library.answer(&ask(&late, &[])), Answer::Nothing { .. }));
+    let late = |before: usize| match library.answer(&ask(&format!("{} ticket price", ".".repeat(before)), &[])) {
+        Answer::Found { text, .. } | Answer::Nothing { text, .. } => text.contains("24 EUR"),
+        Answer::Unclear { .. } => false,
+    };
+    assert!(late(4_000) && !late(5_000));
     let before: Vec<Turn> = (0..1_000).map(|_| Turn { query: "and it?".repeat(1_000), ..Turn::default() }).collect();
     library.answer(&ask("and what does it cost?", &before));
 }

@@ -16,7 +16,7 @@ const AROUND: usize = 4;
 const FRAGMENT: AsciiSet =
     NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'/').remove(b'%');
 
-/// The headings below an element and their fragments, in the order of the page.
+/// The headings below an element and their fragments, in the order of the page. A fragment is empty where there is none.
 pub(super) fn of(root: &NodeRef<'_>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for node in root.descendants_it().filter(is_heading) {
@@ -25,10 +25,14 @@ pub(super) fn of(root: &NodeRef<'_>) -> Vec<(String, String)> {
         }
         let text = collapsed(&node.text());
         let text = text.trim_end_matches(['¶', '#', '§', ' ']);
-        if (1..=HEADING).contains(&text.len())
-            && let Some(id) = id_of(&node)
-        {
-            found.push((text.to_owned(), utf8_percent_encode(&id, &FRAGMENT).to_string()));
+        if !(1..=HEADING).contains(&text.len()) {
+            continue;
+        }
+        match id_of(&node) {
+            Some(id) => found.push((text.to_owned(), utf8_percent_encode(&id, &FRAGMENT).to_string())),
+            // It counts among the headings with the same words.
+            None if name(&node).starts_with('h') => found.push((text.to_owned(), String::new())),
+            None => {}
         }
     }
     found
@@ -85,8 +89,11 @@ mod tests {
             ("Within", "within"),
             ("Before", "before"),
             ("Around", "around"),
+            ("Second of it", ""),
+            ("None", ""),
             ("Folded?", "fold"),
             ("Größe", "gr%C3%B6%C3%9Fe"),
+            ("Two words", ""),
         ];
         assert_eq!(found, expected);
     }
