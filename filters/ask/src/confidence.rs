@@ -36,7 +36,7 @@ pub(super) const MEANT: f32 = 0.3;
 const SMALL: f32 = 5.0;
 const LARGE: f32 = 8.0;
 /// From here on what is not claimed is shown in full all the same.
-const LIKELY: f32 = 0.2;
+const LIKELY: f32 = 0.1;
 /// The share of a question that a passage has to hold to be among the answers, and to be near one.
 const HELD: f32 = 0.4;
 const NEAR: f32 = 0.2;

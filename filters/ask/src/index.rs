@@ -343,6 +343,17 @@ impl Index {
         entry - begin..entry + end
     }
 
+    /// The other passages of a passage's page, at most so many, the nearest first; of two as near, the later one.
+    pub(super) fn around(&self, entry: usize, most: usize) -> Vec<usize> {
+        let page = |entry: &usize| self.sections[self.entries[*entry].section as usize].page;
+        let is_same = |other: &usize| page(other) == page(&entry);
+        let after = (entry + 1..self.entries.len()).take(most).take_while(is_same);
+        let mut around: Vec<usize> = after.chain((0..entry).rev().take(most).take_while(is_same)).collect();
+        around.sort_by_key(|other| (other.abs_diff(entry), *other < entry));
+        around.truncate(most);
+        around
+    }
+
     /// The heading of a passage; empty before the first.
     pub(super) fn heading(&self, entry: usize) -> &str {
         self.sections[self.entries[entry].section as usize].path.last().map(String::as_str).unwrap_or_default()

@@ -20,6 +20,10 @@ const BEHIND_CERTAIN: f32 = 0.8;
 /// other pages are quoted, in percent.
 const OF_SECTION: usize = 30;
 const OF_PAGE: usize = 43;
+/// Where less than this is quoted of the best page, in percent of an answer, what stands around the best passage is quoted too:
+/// so many passages at most.
+const FLOOR: usize = 15;
+const AROUND: usize = 12;
 /// What a source costs beyond its title and address: names and marks of JSON.
 const PER_SOURCE: usize = 14;
 
@@ -84,11 +88,12 @@ fn gather(
     library: &Library,
     ranked: &[Ranked],
     purse: &mut Purse,
-    (most, behind): (usize, f32),
+    (most, confidence): (usize, f32),
 ) -> (Vec<Quote>, Vec<Source>) {
     let mut gathered = Gathered { library, quotes: Vec::new(), sources: Vec::new(), count: 0 };
     let Some(best) = ranked.first() else { return (gathered.quotes, gathered.sources) };
     let (all, index) = (purse.text, &library.index);
+    let behind = behind(confidence);
     // Where meaning was searched, the score by words alone says little.
     let is_close = |next: &&Ranked| best.near.is_some() || next.fit() >= behind * best.fit();
     if gathered.add(best.entry, purse) {
@@ -113,6 +118,14 @@ fn gather(
             let mut of_page = Purse { text, beside: purse.beside };
             gathered.add(next.entry, &mut of_page);
             *purse = Purse { text: of_page.text + reserved, beside: of_page.beside };
+        }
+        // A short section says little without what stands around it, unless it answers for certain.
+        let floor = if confidence < confidence::SURE { all - all * FLOOR / 100 } else { all };
+        for entry in index.around(best.entry, AROUND) {
+            if purse.text <= floor || gathered.count >= most {
+                break;
+            }
+            gathered.add(entry, purse);
         }
         gathered.quotes.iter_mut().skip(1).for_each(|quote| quote.goes_on = true);
     }
@@ -202,7 +215,7 @@ pub(super) fn answer(
     let Some(best) = ranked.first().filter(|best| fits(best)) else {
         return around_best(library, (asked, ranked), (quoted, most), confidence);
     };
-    let (mut quotes, sources) = gather(library, ranked, &mut purse, (PASSAGES, behind(confidence)));
+    let (mut quotes, sources) = gather(library, ranked, &mut purse, (PASSAGES, confidence));
     if !quotes.iter().any(|quote| quote.passages.iter().any(|(entry, _)| *entry == best.entry)) {
         return around_best(library, (asked, ranked), (quoted, most), confidence);
     }
@@ -273,7 +286,7 @@ pub(super) fn nothing(
         let room = most.min(question.answer_tokens).saturating_sub(count(&text) + 12);
         let (passages, share) = if is_likely { (PASSAGES, 1) } else { (NEAR_PASSAGES, 4) };
         let mut purse = Purse { text: room.min(question.answer_tokens / share), beside: usize::MAX };
-        let (quotes, _) = gather(library, near, &mut purse, (passages, BEHIND));
+        let (quotes, _) = gather(library, near, &mut purse, (passages, 0.0));
         if !quotes.is_empty() {
             text.push_str("\n\nWhat they say that comes nearest:");
             for quote in &quotes {

@@ -53,7 +53,20 @@ fn what_else_the_best_page_says_comes_before_other_pages() {
     let at = |mark: &str| text.find(mark).unwrap_or_else(|| panic!("{mark}: {text}"));
     assert!(at("## Ferry › Bicycles") < at("\n\n### Ferry › Luggage\n\nBags are free."), "{text}");
     assert!(at("\n\n### Ferry › Luggage\n\nBags are free.") < at("\n\n## Bus › Bicycles"), "{text}");
-    assert!(!text.contains("leash"), "{text}");
+}
+
+#[test]
+fn a_short_section_is_quoted_with_what_stands_around_it() {
+    let tempo = "# Tempo\n\nLearn the tempo of a song by tapping on the keyboard.\n\n## Usage\n\nPress Enter three times. This is right \
+                 within 5 percent.\n";
+    let pages = [testing::page("/tempo", "Tempo", tempo), testing::page("/bus", "Bus", "# Bus\n\nIt runs at noon.\n")];
+    let library = Library::build(&SiteFacts::default(), &pages.map(Arc::new));
+    let (Answer::Found { text, .. } | Answer::Nothing { text, .. }) =
+        library.answer(&ask("How precise is the tempo if I tap along on the keyboard?", &[]))
+    else {
+        panic!()
+    };
+    assert!(text.contains("tapping on the keyboard.\n\n### Tempo › Usage") && text.contains("5 percent"), "{text}");
 }
 
 #[test]
