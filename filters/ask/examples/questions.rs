@@ -1,8 +1,9 @@
-//! How well the pages in a folder answer a set of questions: `questions FOLDER SET.tsv [SUFFIX]`.
+//! How well the pages in a folder answer sets of questions: `questions FOLDER SET.tsv...`.
 //!
 //! A set has a question, a tab and what has to stand in the answer, a line each; a line without a tab is a question that
 //! the pages do not answer. Right means: the answer holds the words, case, blanks, backticks and asterisks aside, and is at
-//! most 9,000 characters long. The environment variable TOKENS says how many tokens are quoted (1,500). Nothing is served;
+//! most 9,000 characters long. The environment variables: TOKENS, how many tokens are quoted (1,500); SUFFIX, what the names of
+//! pages end in (.html); QUIET, to print only the questions that are not answered right. Nothing is served;
 //! `benches/ask` asks a running Frontdesk.
 
 use std::{fs, path::Path, sync::Arc, time::Instant};
@@ -95,7 +96,7 @@ fn score(library: &Library, set: &str, quiet: bool) {
         "{set}: {right} of {all} right, {first} in the first passage ({shown} where what is not claimed counts too), {back} asked back, {nothing} not answered, {claimed} claimed; \
          above 0.8: {sure_right} of {sure} right; {} characters an answer; median {:.1?}",
         characters / all.max(1),
-        times[times.len() / 2]
+        times.get(times.len() / 2).copied().unwrap_or_default()
     );
 }
 

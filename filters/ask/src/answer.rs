@@ -68,7 +68,7 @@ impl Library {
         {
             return self.portrait(question);
         }
-        self.nothing(question, &read)
+        self.unanswered(question, &read.asked, &read.ranked)
     }
 
     /// Pages that fit, at most so many, the best first: the items of `application/feed`.
@@ -197,10 +197,6 @@ impl Library {
             true => heading.to_owned(),
             false => format!("{title}: {heading}"),
         })
-    }
-
-    fn nothing(&self, question: &Question<'_>, read: &Read) -> Answer {
-        self.unanswered(question, &read.asked, &read.ranked)
     }
 
     /// Says that the site does not answer, and which of its pages and passages come nearest.

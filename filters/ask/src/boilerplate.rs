@@ -15,7 +15,8 @@ use super::{
 
 /// From so many links on, in percent of its text, a passage leads to answers and is none.
 const LINKED: u8 = 65;
-/// The index of a book: so many links, in percent of its text, at least so many, and no more than so many bytes beside each.
+/// The index of a book: the least share of links in its text, in percent, the least number of links, and the most other bytes
+/// for each.
 const INDEXED: u8 = 40;
 const ENTRIES: usize = 4;
 const BESIDE: usize = 24;

@@ -1,6 +1,6 @@
 //! Compounds of languages that write them as one word, by their parts: "Papierformat" is about paper and about formats.
 
-/// The shortest compound and the shortest part of one, in letters.
+/// The shortest compound and the shortest part of one, in bytes.
 const COMPOUND: usize = 9;
 pub(super) const PART: usize = 4;
 /// What joins the parts of compounds.

@@ -11,8 +11,8 @@ pub(super) const SURE: f32 = 0.8;
 /// From here on the site answers, and where words were taken for others that are spelled like them.
 const CLAIMED: f32 = 0.5;
 const CLAIMED_GUESSED: f32 = 0.65;
-/// Figures, and the share of answers that are right from there on; below the second nothing is claimed. That of large sites,
-/// and that of small ones.
+/// Calibration points, for large and for small sites: a figure, and the share of right answers there. Below the second point
+/// no answer is claimed.
 const CURVE: [(f32, f32); 4] = [(0.0, 0.0), (0.325, 0.5), (0.72, 0.8), (1.0, 0.99)];
 const CURVE_OF_SMALL: [(f32, f32); 4] = [(0.0, 0.0), (0.57, 0.5), (0.885, 0.8), (1.0, 0.99)];
 /// The most where two sections fit alike, and how much more for how far the first is ahead.

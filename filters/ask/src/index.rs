@@ -195,7 +195,7 @@ impl Index {
             + self.engine_bytes
     }
 
-    /// The pages that are found, with their numbers.
+    /// The pages that are found.
     pub(super) fn live_leaves(&self) -> impl Iterator<Item = &Leaf> {
         self.leaves.iter().filter(|leaf| !leaf.is_gone)
     }

@@ -14,7 +14,7 @@ const LONG: usize = 500;
 const BEGINNING: usize = 160;
 /// The longest sentence, in bytes.
 const SENTENCE: usize = 320;
-/// The share of a question that a sentence has to hold, and so many words of it.
+/// The least share of the question, and the least number of its words, that the sentence has to contain.
 const HELD: f32 = 0.9;
 const WORDS: u32 = 2;
 

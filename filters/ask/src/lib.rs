@@ -167,8 +167,6 @@ impl Source {
 pub enum Relevance {
     /// The answer is quoted from it.
     Direct,
-    /// It holds as much of the question, but is not quoted.
-    Indirect,
     /// It is about the same thing.
     Background,
 }
@@ -178,7 +176,6 @@ impl Relevance {
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",
-            Self::Indirect => "indirect",
             Self::Background => "background",
         }
     }
@@ -193,24 +190,24 @@ pub struct Hit {
 }
 
 impl Library {
-    /// A library that knows nothing, and that it does.
+    /// An empty library. It answers that no page has been read.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// One without pages: what the operator says stands before any page is read.
+    /// A library without pages, which knows what the operator says of the site.
     pub fn unread(facts: &SiteFacts) -> Self {
         Self::of(facts, &[])
     }
 
-    /// Reads pages. Takes a while (a second for some thousand), so it belongs where blocking is allowed.
+    /// Builds a library of pages. This takes a second for some thousand pages: call it where blocking is allowed.
     pub fn build(facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
         // Answers are measured in tokens: no visitor shall wait for the vocabulary.
         frontdesk_base::tokens::warm(|| {});
         Self::of(facts, pages)
     }
 
-    /// The library of these pages, with what this one has of them already: only what is new or has changed is read.
+    /// Updates the library to these pages. It reads only new and changed ones.
     pub fn renewed(&self, facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
         match self.index.updated(pages) {
             Some(index) => Self::of_index(facts, pages, index),
@@ -232,7 +229,7 @@ impl Library {
         Self { facts: facts.clone(), index, number, coverage, meaning: None, shelf }
     }
 
-    /// Tells it from every other of this process: what one said, another may not.
+    /// Identifies this library and its vectors within the process, for the keys of caches.
     pub fn number(&self) -> u64 {
         // With more vectors, another answer may come first.
         let vectors = self.meaning.as_ref().map_or(0, |meaning| meaning.vectors.len() as u64);

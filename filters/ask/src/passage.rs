@@ -105,7 +105,7 @@ pub(super) fn cut(markdown: &str, mut drop: impl FnMut(&str) -> bool) -> Vec<Sec
     sections
 }
 
-/// The question that is a paragraph's only content, told apart as what is shown of something folded is: `**May I?**`.
+/// The question of a paragraph that is only bold text with a question mark, as FAQ accordions become: `**May I?**`.
 fn folded_question(text: &str) -> Option<&str> {
     let question = text.strip_prefix("**")?.strip_suffix("**")?;
     let fits = (3..=HEADING).contains(&question.len()) && !question.contains("**");

@@ -92,8 +92,7 @@ fn length(vector: &Vector) -> f32 {
 pub(super) struct Sense(Vector);
 
 impl Sense {
-    /// That of a text in the table's language, which is to be taken with a weight; `None` where no word of them has a
-    /// vector.
+    /// The sum of the word vectors of weighted texts in the table's language, normalised. `None` if no word has a vector.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, f32)>, speaker: &mut Speaker) -> Option<Self> {
         let mut sum = [0.0; SIZE];
         for (text, weight) in texts {

@@ -14,7 +14,7 @@ use super::{
     synonyms::{PHRASES, STOP},
 };
 
-/// The shortest stem, in letters, whose ending may be that of a German verb in -ieren: no "Papier".
+/// The shortest stem, in bytes, whose ending may be that of a German verb in -ieren: no "Papier".
 const VERB: usize = 7;
 
 /// How a language forms its words. Stemming takes it exclusively, so each question gets a copy.

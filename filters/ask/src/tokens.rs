@@ -18,7 +18,7 @@ pub(super) enum Piece<'a> {
     Word(&'a str),
     /// An identifier with its punctuation.
     Identifier(&'a str),
-    /// Here a sentence, a row or an item ends.
+    /// Here a sentence or a table cell ends.
     Break,
 }
 
@@ -77,7 +77,7 @@ fn identifier(chunk: &str) -> Option<Range<usize>> {
 }
 
 fn words<'a>(chunk: &'a str, offset: usize, each: &mut impl FnMut(Piece<'a>, Range<usize>)) {
-    let mut say = |range: Range<usize>| {
+    let say = |range: Range<usize>, each: &mut dyn FnMut(Piece<'a>, Range<usize>)| {
         if (1..=LONGEST).contains(&range.len()) {
             each(Piece::Word(&chunk[range.clone()]), offset + range.start..offset + range.end);
         }
@@ -87,6 +87,10 @@ fn words<'a>(chunk: &'a str, offset: usize, each: &mut impl FnMut(Piece<'a>, Ran
     while let Some((start, first)) = chars.next() {
         if !first.is_alphanumeric() {
             before = Some(first);
+            // Where no spaces are written, a sentence ends within what stands between two.
+            if matches!(first, '。' | '！' | '？') && chars.peek().is_some() {
+                each(Piece::Break, offset + start..offset + start);
+            }
             continue;
         }
         let mut end = start + first.len_utf8();
@@ -94,16 +98,16 @@ fn words<'a>(chunk: &'a str, offset: usize, each: &mut impl FnMut(Piece<'a>, Ran
             let (mut last, mut alone) = (start..end, true);
             while let Some((at, next)) = chars.next_if(|(_, c)| is_unspaced(*c)) {
                 end = at + next.len_utf8();
-                say(last.start..end);
+                say(last.start..end, each);
                 (last, alone) = (at..end, false);
             }
             if alone {
-                say(last);
+                say(last, each);
             }
             before = None;
             continue;
         }
-        // Where an uppercase letter follows a small one, or a digit a letter, a part begins: `ArgumentParser`.
+        // Where an uppercase letter follows a small one, a part begins: `ArgumentParser`.
         let (mut bends, mut previous) = (Vec::new(), first);
         while let Some((at, next)) = chars.next_if(|(_, c)| (c.is_alphanumeric() || is_mark(*c)) && !is_unspaced(*c)) {
             if previous.is_ascii_lowercase() && next.is_ascii_uppercase() {
@@ -120,11 +124,11 @@ fn words<'a>(chunk: &'a str, offset: usize, each: &mut impl FnMut(Piece<'a>, Ran
         if follows || precedes {
             continue;
         }
-        say(start..end);
+        say(start..end, each);
         if !bends.is_empty() && bends.len() < 6 {
             let ends = bends.iter().copied().chain([end]);
             let begins = [start].into_iter().chain(bends.iter().copied());
-            begins.zip(ends).filter(|(begin, end)| end - begin > 1).for_each(|(begin, end)| say(begin..end));
+            begins.zip(ends).filter(|(begin, end)| end - begin > 1).for_each(|(begin, end)| say(begin..end, each));
         }
     }
 }
@@ -180,6 +184,13 @@ mod tests {
     fn scripts_without_spaces_are_cut_into_pairs() {
         assert_eq!(all("東京都 a京"), ["東京", "京都", "a", "京"]);
         assert_eq!(all("การ"), ["กา", "าร"]);
+    }
+
+    #[test]
+    fn sentences_without_spaces_end_too() {
+        let mut breaks = 0;
+        cut("東京です。大阪です。", |piece, _| breaks += usize::from(piece == Piece::Break));
+        assert_eq!(breaks, 2);
     }
 
     #[test]

@@ -197,8 +197,8 @@ impl Library {
         Some(text)
     }
 
-    /// Is a sentence what a passage wants to be said, rather than something about the question? It holds nothing of the
-    /// question, and a sentence of the passage that has its words speaks of saying them.
+    /// Whether the model repeats what a passage orders it to say: its sentence shares no word with the question, and a sentence
+    /// of the passage with the same words contains a verb of speech.
     fn is_commanded(&self, asked: &Asked, passages: &[&str], sentence: &str) -> bool {
         let mut terms = Vec::new();
         self.index.vocabulary.known(sentence, asked.tongue, &mut terms);

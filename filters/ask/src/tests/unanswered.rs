@@ -16,7 +16,7 @@ fn where_nothing_answers_the_nearest_pages_are_named() {
 
 #[test]
 fn what_can_be_asked_next_can_be_answered() {
-    let library = library();
+    let (library, mut proposed) = (library(), 0);
     for query in
         ["What does a ticket cost?", "Where is the lighthouse?", "When were you founded?", "Do you sell submarines?"]
     {
@@ -24,11 +24,13 @@ fn what_can_be_asked_next_can_be_answered() {
             Answer::Found { follow_ups, .. } | Answer::Nothing { follow_ups, .. } => follow_ups,
             other => panic!("{other:?}"),
         };
+        proposed += follow_ups.len();
         for next in follow_ups {
             let answer = library.answer(&ask(&next, &[]));
             assert!(matches!(answer, Answer::Found { .. }), "{query}: {next}: {answer:?}");
         }
     }
+    assert!(proposed > 4, "{proposed}");
 }
 
 #[test]

@@ -76,7 +76,8 @@ fn hostile_words_take_linear_time() {
     let library = library();
     for reply in ["[", "[1]", ". ", "a[1]. ", "Groups [1] pay. ", "\n"] {
         let limit = frontdesk_base::work_limit::WorkLimit::begin(std::time::Duration::from_secs(20));
-        written(&library, &reply.repeat(100_000 / reply.len()));
+        // As much as is read of a reply.
+        written(&library, &reply.repeat(8_000 / reply.len()));
         assert!(!limit.is_over(), "{reply}");
     }
 }
