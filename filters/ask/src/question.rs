@@ -130,7 +130,7 @@ impl Asked {
         index.vocabulary.known(names, tongue, &mut names_ids);
         names_ids.retain(|id| *id != BREAK);
         for part in parts {
-            asked.part(index, part, own.as_ref(), &names_ids, spelling);
+            asked.part(index, part, own.as_deref(), &names_ids, spelling);
         }
         // A question of nothing but small words is about those.
         if !asked.terms.iter().any(|term| term.counts) {

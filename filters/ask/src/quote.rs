@@ -20,9 +20,9 @@ const BEHIND_CERTAIN: f32 = 0.8;
 /// other pages are quoted, in percent.
 const OF_SECTION: usize = 30;
 const OF_PAGE: usize = 43;
-/// Where less than this is quoted of the best page, in percent of an answer, what stands around the best passage is quoted too:
-/// so many passages at most.
-const FLOOR: usize = 15;
+/// Where less than this is quoted, in percent of an answer, what stands around the best passage is quoted too: so many passages
+/// at most.
+const FLOOR: usize = 30;
 const AROUND: usize = 12;
 /// What a source costs beyond its title and address: names and marks of JSON.
 const PER_SOURCE: usize = 14;
@@ -119,14 +119,6 @@ fn gather(
             gathered.add(next.entry, &mut of_page);
             *purse = Purse { text: of_page.text + reserved, beside: of_page.beside };
         }
-        // A short section says little without what stands around it, unless it answers for certain.
-        let floor = if confidence < confidence::SURE { all - all * FLOOR / 100 } else { all };
-        for entry in index.around(best.entry, AROUND) {
-            if purse.text <= floor || gathered.count >= most {
-                break;
-            }
-            gathered.add(entry, purse);
-        }
         gathered.quotes.iter_mut().skip(1).for_each(|quote| quote.goes_on = true);
     }
     for next in ranked.iter().skip(1).take_while(is_close) {
@@ -134,6 +126,9 @@ fn gather(
             break;
         }
         gathered.add(next.entry, purse);
+    }
+    if confidence < confidence::SURE {
+        gathered.fill(best.entry, purse, (all - all * FLOOR / 100, most));
     }
     (gathered.quotes, gathered.sources)
 }
@@ -193,6 +188,26 @@ impl Gathered<'_> {
         self.count += 1;
         self.sources.extend(is_new.then_some(source));
         true
+    }
+
+    /// Adds what stands around the best passage, until so many tokens are left, or there are so many passages: a short section
+    /// says little by itself.
+    fn fill(&mut self, best: usize, purse: &mut Purse, (left, most): (usize, usize)) {
+        let index = &self.library.index;
+        let quoted = self.quotes.len();
+        for entry in index.around(best, AROUND) {
+            if purse.text <= left || self.count >= most {
+                break;
+            }
+            self.add(entry, purse);
+        }
+        // They go on with the best page, before other pages.
+        let page = |quote: &Quote| index.sections[quote.section as usize].page;
+        let own = index.sections[index.entries[best].section as usize].page;
+        let at = self.quotes[..quoted].iter().take_while(|quote| page(quote) == own).count();
+        self.quotes[quoted..].iter_mut().for_each(|quote| quote.goes_on = at > 0);
+        let added = self.quotes.len() - quoted;
+        self.quotes[at..].rotate_right(added);
     }
 }
 

@@ -3,6 +3,10 @@
 //! A page often does not say its language, and a short one does not show it either. The question does: its small words
 //! are then left out all the same, and nobody is told that the site does not mention "was" or "ein".
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tantivy::tokenizer::Language;
+
 use super::{index::Index, languages, speaker::Speaker, vocabulary::Tongue};
 
 /// Words of a question that its language is told by.
@@ -13,7 +17,19 @@ pub(super) struct Spoken {
     /// The one of the site's that it is taken for.
     pub(super) tongue: usize,
     /// Its own, where that is none of the site's.
-    pub(super) own: Option<Tongue>,
+    pub(super) own: Option<Arc<Tongue>>,
+}
+
+/// A language that is none of the site's. Its words take a millisecond to read, so that is done once in a process.
+fn foreign(language: Language) -> Arc<Tongue> {
+    static KNOWN: Mutex<Vec<Arc<Tongue>>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(tongue) = known.iter().find(|tongue| tongue.language == language) {
+        return tongue.clone();
+    }
+    let tongue = Arc::new(Tongue::new(language));
+    known.push(tongue.clone());
+    tongue
 }
 
 impl Spoken {
@@ -25,7 +41,7 @@ impl Spoken {
         let likely = guessed.or_else(|| locale.and_then(languages::of_tag));
         let find = |language| tongues.iter().position(|tongue| tongue.language == language);
         let mut speakers = index.vocabulary.speakers();
-        let mut own = likely.filter(|language| !tongues.is_empty() && find(*language).is_none()).map(Tongue::new);
+        let mut own = likely.filter(|language| !tongues.is_empty() && find(*language).is_none()).map(foreign);
         let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(MOST_WORDS);
         let count = |speaker: &mut Speaker| words().filter(|word| speaker.is_stop(&word.to_lowercase())).count();
         let small: Vec<usize> = speakers.iter_mut().map(count).collect();

@@ -358,7 +358,9 @@ fn has_words(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let behind = &text[at + phrase.len()..];
         let behind = behind.strip_prefix('s').unwrap_or(behind);
-        !(begins && is_letter(text[..at].chars().next_back())) && !(ends && is_letter(behind.chars().next()))
+        let goes_on_before = begins && is_letter(text[..at].chars().next_back());
+        let goes_on_behind = ends && is_letter(behind.chars().next());
+        !goes_on_before && !goes_on_behind
     })
 }
 
