@@ -264,6 +264,30 @@ async fn embeddings(count: Arc<AtomicUsize>) -> Origin {
     .await
 }
 
+/// How many passages wait for a vector.
+async fn without_vector(desk: &Desk) -> Option<usize> {
+    let metrics = desk.admin_get("/metrics").await.text();
+    metrics.lines().find_map(|line| line.strip_prefix("frontdesk_content_passages_without_vector ")?.parse().ok())
+}
+
+#[tokio::test]
+async fn passages_that_wait_for_a_vector_are_counted() {
+    let site = Origin::start(ferry).await;
+    let model = embeddings(Arc::new(AtomicUsize::new(0))).await;
+    let endpoint = Origin::start(|_: &Request| Reply::new(503)).await;
+    let settings = |origin: &Origin| format!("url = \"{}/v1\"\nname = \"three\"\nkey = \"k-2\"", origin.url());
+    let waiting = before(&site, "").set("content.semantic", &settings(&endpoint)).start().await;
+    read(&waiting, 4).await;
+    assert!(without_vector(&waiting).await.is_some_and(|count| count >= 4));
+    let done = before(&site, "").set("content.semantic", &settings(&model)).start().await;
+    read(&done, 4).await;
+    eventually("every passage has a vector", Duration::from_secs(30), async || without_vector(&done).await == Some(0))
+        .await;
+    let none = before(&site, "").start().await;
+    read(&none, 4).await;
+    assert_eq!(without_vector(&none).await, Some(0), "there is no model");
+}
+
 #[tokio::test]
 async fn a_question_in_other_words_is_found_by_its_meaning_and_a_restart_makes_no_vector_again() {
     let (site, sent, dir) = (Origin::start(ferry).await, Arc::new(AtomicUsize::new(0)), Dir::new());
@@ -281,6 +305,7 @@ async fn a_question_in_other_words_is_found_by_its_meaning_and_a_restart_makes_n
     .await;
     let asked = endpoint.requests().pop().expect("a question to the endpoint");
     assert_eq!((asked.target.as_str(), asked.headers.get("authorization")), ("/v1/embeddings", Some("Bearer k-2")));
+    assert_eq!(without_vector(&desk).await, Some(0));
     drop(desk);
     let made = sent.load(Ordering::SeqCst);
     let desk = setup().start().await;

@@ -123,6 +123,7 @@ pub struct Metrics {
     pub model_answers: IntCounterVec,
     content_pages: IntGauge,
     content_bytes: IntGauge,
+    content_without_vector: IntGauge,
     crawl_requests: IntCounterVec,
     crawl_completed_at: Gauge,
     resident: IntGauge,
@@ -254,6 +255,11 @@ impl Metrics {
     pub fn crawl_pages(&self, pages: usize, bytes: usize) {
         self.content_pages.set(i64::try_from(pages).unwrap_or(i64::MAX));
         self.content_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// Records how many passages have no vector of `[content.semantic]` so far.
+    pub fn passages_without_vector(&self, count: usize) {
+        self.content_without_vector.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// Records that a crawl was completed.

@@ -27,6 +27,7 @@ mod findings;
 mod follow;
 mod headings;
 mod index;
+mod injection;
 mod intake;
 mod languages;
 mod lead;

@@ -309,13 +309,22 @@ impl Library {
 
     /// The texts of passages that have no vector so far, at most so many.
     pub fn without_vector(&self, most: usize) -> Vec<String> {
-        let Some(meaning) = &self.meaning else { return Vec::new() };
-        let mut missing: Vec<usize> = meaning.vectors.read(|table| {
-            let missing = meaning.entries.iter().filter(|(mark, _)| !table.rows.contains_key(mark));
-            missing.map(|(_, entry)| *entry as usize).take(most).collect()
-        });
+        let mut missing = self.lacking_vectors();
         missing.sort_unstable();
-        missing.into_iter().map(|entry| text_of(&self.index, entry)).collect()
+        missing.into_iter().take(most).map(|entry| text_of(&self.index, entry as usize)).collect()
+    }
+
+    /// How many passages with different texts have no vector so far; 0 where there is no model.
+    pub fn count_without_vector(&self) -> usize {
+        self.lacking_vectors().len()
+    }
+
+    fn lacking_vectors(&self) -> Vec<u32> {
+        let Some(meaning) = &self.meaning else { return Vec::new() };
+        meaning.vectors.read(|table| {
+            let missing = meaning.entries.iter().filter(|(mark, _)| !table.rows.contains_key(mark));
+            missing.map(|(_, entry)| *entry).collect()
+        })
     }
 
     /// The vectors that it is searched by.

@@ -254,7 +254,8 @@ pub(super) fn quoted(text: &str) -> String {
             c => c,
         })
         .collect();
-    format!("“{inner}”")
+    // Nor do they become a link.
+    format!("“{}”", inner.replace("](", "] ("))
 }
 
 #[cfg(test)]
@@ -307,6 +308,11 @@ mod tests {
     #[test]
     fn what_is_not_seen_is_not_said() {
         assert_eq!(clean("a\u{202e}b\u{200b} \u{e0041}\u{7} c\u{1b}[31m"), "ab c[31m");
+    }
+
+    #[test]
+    fn somebody_elses_words_stay_within_their_marks() {
+        assert_eq!(quoted("a” [b](https://evil.test) \"c\""), "“a’ [b] (https://evil.test) 'c'”");
     }
 
     #[test]

@@ -228,6 +228,11 @@ impl Metrics {
             )?,
             content_pages: gauge(&r, "frontdesk_content_pages", "Known pages of the site.")?,
             content_bytes: gauge(&r, "frontdesk_content_bytes", "Bytes of the index of the site's pages.")?,
+            content_without_vector: gauge(
+                &r,
+                "frontdesk_content_passages_without_vector",
+                "Passages that have no vector of content.semantic so far. Above a tenth, answers are found by words alone.",
+            )?,
             crawl_requests: counters(
                 &r,
                 "frontdesk_crawl_requests_total",

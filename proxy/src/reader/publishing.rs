@@ -42,6 +42,7 @@ impl Reader {
         });
         let (library, contents) = built.await.map_err(|e| e.to_string())?;
         self.metrics.crawl_pages(count, library.bytes());
+        self.metrics.passages_without_vector(library.count_without_vector());
         self.publish(running, library, Some(contents)).await?;
         let mut known = self.known.lock();
         known.books = books.clone();

@@ -103,6 +103,7 @@ impl Reader {
                     return Err(MISFIT.into());
                 }
                 made += batch.len();
+                self.metrics.passages_without_vector(library.count_without_vector());
                 // A model in the process leaves half of the time to visitors.
                 if semantic.model.is_some() {
                     sleep(begun.elapsed()).await;
