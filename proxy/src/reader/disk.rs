@@ -81,8 +81,8 @@ impl Reader {
         };
         let count = books.len();
         self.metrics.crawl_pages(count, library.bytes());
-        self.metrics.passages_without_vector(library.count_without_vector());
         self.publish(running, library, Some(contents)).await?;
+        self.count_without_vector();
         tracing::info!(dir = shown, pages = count, "the pages of the site come from the index on disk");
         let content = &settings.content;
         let pause = rest(content.refresh, content.refresh_is_chosen, &books, Duration::ZERO);

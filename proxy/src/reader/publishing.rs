@@ -42,8 +42,8 @@ impl Reader {
         });
         let (library, contents) = built.await.map_err(|e| e.to_string())?;
         self.metrics.crawl_pages(count, library.bytes());
-        self.metrics.passages_without_vector(library.count_without_vector());
         self.publish(running, library, Some(contents)).await?;
+        self.count_without_vector();
         let mut known = self.known.lock();
         known.books = books.clone();
         known.published = Some(Published { version, hash: running.snapshot.hash.clone(), coverage });

@@ -66,6 +66,11 @@ impl Reader {
         made
     }
 
+    /// Counts for the library in use, which may be a newer one than that whose vectors are made.
+    pub(super) fn count_without_vector(&self) {
+        self.metrics.passages_without_vector(self.live.library().count_without_vector());
+    }
+
     async fn make_missing(&self) -> Result<(), String> {
         let mut made = 0;
         loop {
@@ -77,6 +82,7 @@ impl Reader {
             else {
                 return Ok(());
             };
+            self.count_without_vector();
             let texts = {
                 let library = library.clone();
                 let texts = tokio::task::spawn_blocking(move || library.without_vector(STRETCH));
@@ -103,7 +109,7 @@ impl Reader {
                     return Err(MISFIT.into());
                 }
                 made += batch.len();
-                self.metrics.passages_without_vector(library.count_without_vector());
+                self.count_without_vector();
                 // A model in the process leaves half of the time to visitors.
                 if semantic.model.is_some() {
                     sleep(begun.elapsed()).await;
