@@ -25,10 +25,19 @@ const MOST: f32 = 0.99;
 const WORDS: u32 = 6;
 /// What a name takes off that the site never mentions: "Can I back up to Dropbox?" is not answered by a page about backups.
 const UNMENTIONED: f32 = 1.4;
-/// With a model: what the nearness of the meaning counts for, what the figure by words does, and what both have to exceed.
-const NEARNESS: f32 = 5.5;
-const BY_WORDS: f32 = 0.57;
-const OFFSET: f32 = 1.14;
+/// With a model: what the nearness of the meaning counts for, how far it stands out, and the figure by words; and what they
+/// have to exceed together.
+const NEARNESS: f32 = 3.3;
+const STANDING_OUT: f32 = 9.3;
+const BY_WORDS: f32 = 0.44;
+const OFFSET: f32 = 2.0;
+/// A meaning stands out from the one that is so many places behind it, on a site with so many passages at least.
+const BEHIND: usize = 19;
+const MANY: usize = 96;
+/// The same on a site with fewer, where nothing is known of standing out.
+const NEARNESS_OF_FEW: f32 = 5.5;
+const BY_WORDS_OF_FEW: f32 = 0.57;
+const OFFSET_OF_FEW: f32 = 1.14;
 /// From here on a passage is near enough to be listed, and is what was meant.
 const MAY_MEAN: f32 = 0.17;
 pub(super) const MEANT: f32 = 0.3;
@@ -47,10 +56,20 @@ pub(super) fn of(index: &Index, asked: &Asked, ranked: &[Ranked]) -> f32 {
     let Some((best, others)) = ranked.split_first() else { return 0.0 };
     let section = |ranked: &Ranked| index.entries[ranked.entry].section;
     let next = others.iter().find(|other| section(other) != section(best)).map_or(0.0, Ranked::fit_without_related);
-    of_one(index, asked, best).min(TIED + AHEAD * (best.fit_without_related() - next))
+    let stands_out = (index.entries.len() >= MANY).then(|| stands_out(ranked));
+    of_one(index, asked, best, stands_out).min(TIED + AHEAD * (best.fit_without_related() - next))
 }
 
-fn of_one(index: &Index, asked: &Asked, best: &Ranked) -> f32 {
+/// How far the nearest meaning stands out from those behind it: many passages are about as near to a question that is only
+/// about the same subject.
+fn stands_out(ranked: &[Ranked]) -> f32 {
+    let mut nearest: Vec<f32> = ranked.iter().filter_map(|ranked| ranked.near).collect();
+    nearest.sort_unstable_by(|a, b| b.total_cmp(a));
+    let at = |place: usize| nearest.get(place).copied().unwrap_or_default();
+    at(0) - at(BEHIND)
+}
+
+fn of_one(index: &Index, asked: &Asked, best: &Ranked, stands_out: Option<f32>) -> f32 {
     let share = asked.share(best.covered);
     let passages = (index.entries.len().max(2) as f32).log2();
     // Words in a row, and words that stand there as they are, are signs for an answer. On a large site some passage holds a
@@ -66,7 +85,11 @@ fn of_one(index: &Index, asked: &Asked, best: &Ranked) -> f32 {
         - unmentioned
         - 2.188;
     if let Some(near) = best.near {
-        return logistic(NEARNESS * near + BY_WORDS * large - OFFSET).clamp(LEAST, MOST);
+        let figure = match stands_out {
+            Some(stands_out) => NEARNESS * near + STANDING_OUT * stands_out + BY_WORDS * large - OFFSET,
+            None => NEARNESS_OF_FEW * near + BY_WORDS_OF_FEW * large - OFFSET_OF_FEW,
+        };
+        return logistic(figure).clamp(LEAST, MOST);
     }
     let small = 2.49 * share + 0.908 * best.score - 2.191;
     let (large, small) = (calibrated(&CURVE, logistic(large)), calibrated(&CURVE_OF_SMALL, logistic(small)));

@@ -48,6 +48,20 @@ fn a_question_in_other_words_is_answered_by_its_meaning() {
 }
 
 #[test]
+fn on_a_large_site_a_meaning_has_to_stand_out() {
+    let answer = |animals: usize| {
+        let text = |n: usize| if n < animals { "An animal sleeps" } else { "Nobody sleeps" };
+        let page =
+            |n: usize| page(&format!("/{n}"), &format!("Cabin {n}"), &format!("# Cabin {n}\n\n{} here.\n", text(n)));
+        let library = with_vectors(Library::build(&facts(), &(0..120).map(page).collect::<Vec<_>>()));
+        let vector = vector("puppy");
+        library.answer(&Question { vector: Some(&vector), ..ask("May puppies join?", &[]) })
+    };
+    assert!(matches!(answer(1), Answer::Found { .. }), "{:?}", answer(1));
+    assert!(matches!(answer(120), Answer::Nothing { .. }), "all cabins are as near");
+}
+
+#[test]
 fn a_meaning_that_is_nowhere_near_is_no_answer() {
     let library = with_vectors(dogs());
     let far = [0.0, 0.0, 0.0, 0.0, 1.0];
