@@ -224,7 +224,7 @@ impl Library {
                 follow_ups.push(question);
             }
         }
-        quote::nothing(self, text, (&near, is_likely), follow_ups, question)
+        quote::nothing(self, text, asked, (&near, is_likely), follow_ups, question)
     }
 
     /// Which words of a question the site does not have, in a sentence.

@@ -233,13 +233,19 @@ fn pieces(markdown: &str, block: &Block) -> Vec<Part> {
         is_code = matches!(fences.read(line), Line::Opens(_) | Line::Within);
         end += line.len();
         while end - begin > LONGEST {
-            let cut = begin + plain::shortened(&text[begin..end], PASSAGE).len();
+            let cut = begin + before_link(plain::shortened(&text[begin..end], PASSAGE)).len();
             push(begin..cut, begins_in_code);
             (begin, begins_in_code) = (cut, is_code);
         }
     }
     push(begin..end, begins_in_code);
     pieces
+}
+
+/// A text without the link that is cut at its end, if that leaves half of it.
+fn before_link(text: &str) -> &str {
+    let begin = text.rfind('[').filter(|at| *at * 2 > text.len() && !text[*at..].contains(')'));
+    begin.map_or(text, |at| &text[..at])
 }
 
 fn part(markdown: &str, blocks: &[Block]) -> Part {
@@ -360,6 +366,17 @@ mod tests {
         assert!(texts(&page)[0].1.iter().all(|part| part.len() <= LONGEST));
         let sections = cut(&"# x\n\ny\n".repeat(9_000), |_| false);
         assert_eq!(sections.len(), PASSAGES);
+    }
+
+    #[test]
+    fn a_long_line_is_not_cut_within_a_link() {
+        let page =
+            format!("# Index\n\n| {} |\n", "[PermissionRequiredMixin (class in auth)](/ref/auth#x)<br>".repeat(400));
+        for part in &cut(&page, |_| false)[0].parts {
+            let text = &page[part.range.clone()];
+            assert_eq!(text.matches('[').count(), text.matches("](").count(), "{text}");
+            assert!(part.linked > 80, "{} {text}", part.linked);
+        }
     }
 
     #[test]

@@ -38,6 +38,11 @@ pub(super) fn text(markdown: &str) -> (String, usize) {
                     at = next + len;
                     continue;
                 }
+                // A link that was cut within its text ends here.
+                (None, Some(len)) => {
+                    at = next + len;
+                    continue;
+                }
                 _ => out.push(']'),
             },
             '`' => {
@@ -294,6 +299,7 @@ mod tests {
             "Bold code_x soft a [b] img *kept* a[0]"
         );
         assert_eq!(text("`f[i](x)` `\\d\\.` ```\nmake [a](b)\n```").0, "f[i](x) \\d\\. make [a](b)");
+        assert_eq!(text("half of a link](/x) and text").0, "half of a link and text");
         assert_eq!(text("Set server_host_name").0, "Set server_host_name");
     }
 

@@ -14,8 +14,12 @@ pub(super) fn passage(passage: &str, is_within_code: bool) -> String {
     let mut fences = if is_within_code { Fences::within() } else { Fences::default() };
     // The line that would close the code that is open.
     let mut closing = is_within_code.then(|| "```".to_owned());
+    let mut is_of_earlier = is_within_code;
     out.push_str(if is_within_code { "```\n" } else { "" });
     for (number, line) in passage.lines().enumerate() {
+        if out.is_empty() && line.trim().is_empty() {
+            continue;
+        }
         match fences.read(line) {
             Line::Text => {
                 closing = None;
@@ -29,9 +33,18 @@ pub(super) fn passage(passage: &str, is_within_code: bool) -> String {
                 out.push_str(seen(line).trim_end());
             }
             Line::Within => out.push_str(seen(line).trim_end()),
+            // There was nothing of the code but its last fence.
+            Line::Closes if is_of_earlier && number == 0 => {
+                (closing, is_of_earlier) = (None, false);
+                out.clear();
+                continue;
+            }
             Line::Closes => {
                 closing = None;
+                // The first fence is ours, and has no indentation.
+                let line = if is_of_earlier { "```" } else { line };
                 out.push_str(seen(line).trim_end());
+                is_of_earlier = false;
             }
         }
         out.push('\n');
@@ -108,6 +121,11 @@ fn inline(line: &str) -> String {
                 (Some(begin), Some(length)) => {
                     let text = out.split_off(begin);
                     push(&mut out, &text[1..]);
+                    at = next + length;
+                    continue;
+                }
+                // A link that was cut within its text ends here.
+                (None, Some(length)) => {
                     at = next + length;
                     continue;
                 }
@@ -188,6 +206,7 @@ mod tests {
             assert_eq!(passage(page, false), quoted);
         }
         assert_eq!(passage("handlers[i](event) \"\\\"\"", true), "```\nhandlers[i](event) \"\\\"\"\n```");
-        assert_eq!(passage("end\n```\n\nText [of](/x) it", true), "```\nend\n```\n\nText of it");
+        assert_eq!(passage("    end\n    ```\n\nText [of](/x) it", true), "```\n    end\n```\n\nText of it");
+        assert_eq!(passage("    ```\n\n- an item", true), "- an item");
     }
 }

@@ -280,6 +280,7 @@ fn around_best(
 pub(super) fn nothing(
     library: &Library,
     mut text: String,
+    asked: &Asked,
     (near, is_likely): (&[Ranked], bool),
     mut follow_ups: Vec<String>,
     question: &Question<'_>,
@@ -295,7 +296,9 @@ pub(super) fn nothing(
     let lines = pages
         .iter()
         .map(|page| format!("\n- {}: {}", quotation::escaped(&leaf(page).title), library.url(&leaf(page).page.path)));
-    let list = format!(" The nearest pages:{}", lines.collect::<String>());
+    // A word that the site never has speaks against it.
+    let which = if is_likely && asked.unknown().next().is_none() { "These pages may" } else { "The nearest pages" };
+    let list = format!(" {which}:{}", lines.collect::<String>());
     if !pages.is_empty() && count(&text) + count(&list) <= most {
         text.push_str(&list);
         let room = most.min(question.answer_tokens).saturating_sub(count(&text) + 12);

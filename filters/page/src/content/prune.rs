@@ -26,6 +26,8 @@ const MAX_LINK_BYTES: usize = 4 * 1024 * 1024;
 /// The longest link.
 const MAX_LINK: usize = 2_048;
 
+/// "[source]" and "[docs]", which Sphinx puts behind what it documents.
+const SOURCE_LINKS: [&str; 2] = ["viewcode-link", "viewcode-back"];
 const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
 /// An aside that says what it is about stands in the text, not beside it.
 const CALLOUTS: [&str; 12] = [
@@ -178,12 +180,18 @@ struct Pruning<'a> {
     grid: Grid,
 }
 
+/// Does an element hold nothing but white space?
+fn is_blank(node: &NodeRef<'_>) -> bool {
+    node.children_it(false).all(|child| child.is_text() && child.text().trim().is_empty())
+}
+
 impl Pruning<'_> {
     /// `None`: give the page up.
     fn fate(&mut self, node: &NodeRef<'_>) -> Option<ElementFate> {
         if is_hidden(node) && !tabs::is_panel(node) && !math::is_shown_as_image(node) && !faq::is_answer(node)
             || has_word(node, "role", &SURROUNDINGS)
             || has_word(node, "class", &["ahp-notice"])
+            || has_word(node, "class", &SOURCE_LINKS)
         {
             return Some(ElementFate::Drop);
         }
@@ -201,6 +209,7 @@ impl Pruning<'_> {
             return Some(ElementFate::Drop);
         }
         Some(match called.as_str() {
+            "dd" if is_blank(node) => ElementFate::Drop,
             // A question may be a button that unfolds its answer.
             "button" | "span" | "div" | "p" | "a" if faq::is_question(node) && !contains(node, &HEADINGS) => {
                 let around = node.parent().filter(|around| HEADINGS.contains(&name(around).as_str()));

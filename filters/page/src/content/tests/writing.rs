@@ -106,6 +106,16 @@ fn lists_lie_in_lists() {
 }
 
 #[test]
+fn what_is_documented_is_one_code_without_a_link_to_its_source() {
+    is(
+        "<dl><dt><code>Migration.</code><code>initial</code><a href=/s><span class=viewcode-link>[source]</span></a><dd></dd></dl>\
+         <p>x <code>a</code> <code>b</code>",
+        "**`Migration.initial`**\n\nx `a` `b`",
+        "Migration.initial x a b",
+    );
+}
+
+#[test]
 fn a_list_of_tasks_is_one() {
     is(
         "<ul><li><input type=checkbox checked disabled> done<li><label><input type=checkbox>open</label></ul>",

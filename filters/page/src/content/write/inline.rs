@@ -126,8 +126,11 @@ fn in_order(pieces: &[Piece], line: Line) -> Vec<Token> {
             Piece::Text(text) => order.text(text),
             Piece::Code(code) => {
                 let code = code.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-                if !code.is_empty() {
-                    order.content(Token::Code(code));
+                // Two codes side by side are one: a mark that ends the first would not begin the second.
+                match order.tokens.last_mut() {
+                    Some(Token::Code(before)) if !order.space && order.waiting.is_empty() => before.push_str(&code),
+                    _ if code.is_empty() => {}
+                    _ => order.content(Token::Code(code)),
                 }
             }
             Piece::Raw(raw) => {
