@@ -26,7 +26,7 @@ const MAX_LINK_BYTES: usize = 4 * 1024 * 1024;
 /// The longest link.
 const MAX_LINK: usize = 2_048;
 
-/// "[source]" and "[docs]", which Sphinx puts behind what it documents.
+/// `[source]` and `[docs]`, which Sphinx puts behind what it documents.
 const SOURCE_LINKS: [&str; 2] = ["viewcode-link", "viewcode-back"];
 const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
 /// An aside that says what it is about stands in the text, not beside it.
