@@ -100,7 +100,11 @@ fn inline(line: &str) -> String {
             }
             '`' => {
                 let (ticks, length) = markdown::code(&line[at..]);
-                out.push_str(&line[at..at + length.unwrap_or(ticks)]);
+                match length {
+                    Some(length) => out.push_str(&line[at..at + length]),
+                    // It does not begin code that ends in a later line, where a link would be code to us alone.
+                    None => out.push_str(&"\\`".repeat(ticks)),
+                }
                 at += length.unwrap_or(ticks);
                 continue;
             }
@@ -184,6 +188,7 @@ mod tests {
                 "<a href=\"https://evil.test\">x</a> 5 < 6 10<sup>6</sup>",
                 "\\<a href=\"https://evil.test\">x\\</a> 5 < 6 10<sup>6</sup>",
             ),
+            ("a ` b\n` [x](https://evil.test) `", "a \\` b\n` [x](https://evil.test) `"),
             (r"`a[i](x)\*` f\[i\] snake\_case \*", r"`a[i](x)\*` f[i] snake_case \*"),
         ] {
             assert_eq!(passage(page, false), quoted);

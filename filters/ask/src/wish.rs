@@ -17,7 +17,6 @@ pub(super) enum Wish {
 pub(super) fn of(text: &str) -> Wish {
     const FIGURES: [&str; 21] = [
         "how much",
-        "how many",
         "how long",
         "how far",
         "how big",
@@ -29,14 +28,15 @@ pub(super) fn of(text: &str) -> Wish {
         "price",
         "prices",
         "wie viel",
-        "wie viele",
+        "wieviel",
         "wie lange",
         "kostet",
         "kosten",
         "combien",
         "cuánto",
-        "cuántos",
+        "cuánta",
         "quanto",
+        "quanta",
     ];
     const FIGURES_FIRST: [&str; 6] = ["when", "wann", "quand", "cuándo", "quando", "wanneer"];
     const STEPS: [&str; 4] = ["how do", "how can", "how to", "how should"];
@@ -77,7 +77,7 @@ pub(super) fn of(text: &str) -> Wish {
     let is_word = |at: usize, mark: &str| !is_letter(text[..at].chars().next_back()) && ends(at, mark);
     let has = |marks: &[&str]| marks.iter().any(|mark| text.match_indices(mark).any(|(at, _)| is_word(at, mark)));
     match text {
-        _ if has(&FIGURES) || begins(&FIGURES_FIRST) => Wish::Figure,
+        _ if has(&FIGURES) || begins(&FIGURES_FIRST) || counted(text).is_some() => Wish::Figure,
         _ if DEFINITIONS.iter().any(|mark| text.starts_with(mark)) => Wish::Definition,
         _ if has(&STEPS) || begins(&STEPS_FIRST) => Wish::Steps,
         _ => Wish::Any,
@@ -134,6 +134,7 @@ mod tests {
             ("Is Costa Rica included?", Wish::Any),
             ("And how do I cancel?", Wish::Steps),
             ("Wanneer gaat het open?", Wish::Figure),
+            ("¿Cuántas películas hay?", Wish::Figure),
         ] {
             assert_eq!(of(text), wish, "{text}");
         }

@@ -109,9 +109,9 @@ fn lists_lie_in_lists() {
 fn what_is_documented_is_one_code_without_a_link_to_its_source() {
     is(
         "<dl><dt><code>Migration.</code><code>initial</code><a href=/s><span class=viewcode-link>[source]</span></a><dd></dd></dl>\
-         <p>x <code>a</code> <code>b</code>",
-        "**`Migration.initial`**\n\nx `a` `b`",
-        "Migration.initial x a b",
+         <p>x <code>a</code> <code>b</code> <code>git </code><code>add</code>",
+        "**`Migration.initial`**\n\nx `a` `b` `git` `add`",
+        "Migration.initial x a b git add",
     );
 }
 

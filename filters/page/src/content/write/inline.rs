@@ -124,14 +124,16 @@ fn in_order(pieces: &[Piece], line: Line) -> Vec<Token> {
     for piece in pieces {
         match piece {
             Piece::Text(text) => order.text(text),
-            Piece::Code(code) => {
-                let code = code.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+            Piece::Code(written) => {
+                order.space |= written.starts_with(|c: char| c.is_ascii_whitespace());
+                let code = written.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
                 // Two codes side by side are one: a mark that ends the first would not begin the second.
                 match order.tokens.last_mut() {
                     Some(Token::Code(before)) if !order.space && order.waiting.is_empty() => before.push_str(&code),
                     _ if code.is_empty() => {}
                     _ => order.content(Token::Code(code)),
                 }
+                order.space |= written.ends_with(|c: char| c.is_ascii_whitespace());
             }
             Piece::Raw(raw) => {
                 order.content(Token::Raw(raw.trim_end().to_owned()));
